@@ -66,7 +66,7 @@ quick: $(VENV)/.test ## Lint, types, pure packages and SQLite stores
 
 # What `test` does side by side, for it leaves a core idle: mypy works on one, a fault test mostly waits.
 .PHONY: pages
-pages:
+pages: web-packages
 	@$(BUILD_WEB)
 	@tests/browser/bring_chromium.sh
 
@@ -84,16 +84,23 @@ browser:
 	@echo "the browser tests run beside, and say what they found at their end"
 	@code=0; $(PYTEST) -n 0 tests/browser $(ARGS) >$(VENV)/browser.log 2>&1 || code=$$?; cat $(VENV)/browser.log; exit $$code
 
+# Brings the npm packages once for all who need them; two targets that run side by side would do so at the same time.
+.PHONY: web-packages
+web-packages: $(VENV)/.test
+	@$(PY) web/build.py --packages --if-possible
+
 .PHONY: check
-check: $(VENV)/.test ## Lint, format and types
+check: $(VENV)/.test web-packages ## Lint, format and types
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	$(PY) web/build.py --check --if-possible
 	$(PY) -m mypy
 
 .PHONY: format
 format: $(VENV)/.test ## Rewrite the code in the house format
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	$(PY) web/build.py --format
 
 # Who calls the three rooms: much of what they do is tested at a door or on a worker, and need not be tested twice.
 COVERING := $(addprefix tests/,domain workflow operations documents api cli mcp stores workers simulation)

@@ -14,7 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
+from structlog.dev import ConsoleRenderer
+from structlog.processors import TimeStamper, add_log_level, format_exc_info
 
 from mainspring.stores.postgres import database
 from tests.harness import template
@@ -42,6 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     default = "long" if config.getoption("--long") else "ci"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
+    # As in the product, a logged exception is plain text. structlog's default draws all local variables, which is slow.
+    structlog.configure(processors=[add_log_level, TimeStamper(), format_exc_info, ConsoleRenderer(colors=False)])
 
 
 def pytest_unconfigure() -> None:

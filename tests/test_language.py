@@ -1,9 +1,10 @@
 """Text for people is plain technical English: none of the words below occur in it.
 
 `SOURCES` maps a kind of text to a function that returns (place, text) pairs. To check another kind, such as UI strings,
-CLI help or docstrings, add a row. Code in backticks and in code blocks is not checked: it has names, not sentences.
+add a row. Code in backticks and in code blocks is not checked: it has names, not sentences.
 """
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,12 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 # Decisions record history. The reference is generated: its text is checked where it is written.
 UNCHECKED = (DOCS / "decisions", DOCS / "reference")
+
+SOURCE = ROOT / "src/mainspring"
+# Modules whose text is not rewritten yet, as paths below src/mainspring; a folder covers its modules.
+NOT_REWRITTEN: tuple[str, ...] = (
+    "api", "cli", "documents", "domain/endpoint.py", "domain/definition.py", "mcp", "stores", "views",
+)  # fmt: skip
 
 # Expression -> what to write instead.
 AVOID: dict[str, str] = {
@@ -28,13 +35,13 @@ AVOID: dict[str, str] = {
     r"by (?:itself|themselves)": "automatically, separately",
     r"of (?:its|their|our|your) own": "separate, its, your",
     r"anew|afresh": "again",
-    r"letters?(?! (?:and|or) digits)": "email",
+    r"(?<!with a )letters?(?! (?:and|or) (?:a )?digits?|, digits| first)": "email",
     r"reckon\w*": "count, calculate",
     r"journeys?": "sequence, steps",
     r"what comes|what came": "upcoming runs, the response",
     r"(?:is|be|are) well again|well again": "recovered",
     r"from afar|afar": "remote",
-    r"is none|there is none": "is missing, does not exist",
+    r"(?-i:is none|there is none)": "is missing, does not exist",  # `None` is a value
     r"so already|already so": "already has these settings",
     r"is no (?:such|name|problem|scenario|duration|user|place)": "is not valid, does not exist",
     r"there is no such": "not found",
@@ -74,9 +81,33 @@ def templates() -> Iterator[tuple[str, str]]:
         yield path.relative_to(ROOT).as_posix(), prose_of(path.read_text(encoding="utf-8"))
 
 
+def strings() -> Iterator[tuple[str, str]]:
+    """The sentences of the program: messages, descriptions, help, and the first lines of docstrings."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        name = path.relative_to(SOURCE).as_posix()
+        if not any(name == each or name.startswith(f"{each}/") for each in NOT_REWRITTEN):
+            yield from sentences_of(f"src/mainspring/{name}", path.read_text(encoding="utf-8"))
+
+
+def sentences_of(place: str, source: str) -> Iterator[tuple[str, str]]:
+    """The string literals of a module that have two or more words, each at its line. Docstrings: their first line."""
+    tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            text = node.value.partition("\n")[0] if id(node) in docstrings else node.value
+            yield f"{place}:{node.lineno}", re.sub(r"`[^`\n]*`", "", text)
+
+
 SOURCES: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "docs": pages,
     "templates": templates,
+    "source": strings,
 }
 
 
@@ -111,3 +142,18 @@ def test_code_is_not_checked() -> None:
     page = "Use `nobody`.\n\n```sh\nsu nobody\n```\n[a link](nobody.md)\nAll good.\n"
 
     assert list(complaints("page.md", prose_of(page))) == []
+
+
+def test_strings_and_first_lines_of_docstrings_are_checked() -> None:
+    source = (
+        'def refuse() -> None:\n    """Nobody reads it.\n\n    Nobody.\n    """\n    raise ValueError(f"nobody {1}")\n'
+    )
+
+    assert [place for place, text in sentences_of("module.py", source) for _ in complaints(place, text)] == [
+        "module.py:2",
+        "module.py:6",
+    ]
+
+
+def test_modules_that_are_not_rewritten_exist() -> None:
+    assert [name for name in NOT_REWRITTEN if not (SOURCE / name).exists()] == []

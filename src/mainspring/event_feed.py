@@ -1,11 +1,11 @@
-"""The change feed of a process: one reader of the events, any number of listeners.
+"""Distribute new events within a process: one reader of the database, any number of listeners.
 
-Live views, the notifier and the planner listen here, so that two hundred open streams cost one query and not two
-hundred. The reader looks only while somebody listens. A listener that does not keep up is cut off, never waited for
-and never buffered without bound; where it stopped it can go on by its cursor.
+Live views, the notifier and the planner listen here, so two hundred open streams cost one query instead of two hundred.
+`Feed.run` is the worker; it reads only while there are listeners. A listener that falls behind is cut off, never waited
+for and never buffered without bound. It can resume from its cursor.
 
-What must not break: a listener gets every event committed after it began to listen, in order, none twice; or it is
-told that it was cut off.
+The rule that must not break: a listener gets every event committed after it began to listen, in order and once, or it
+is cut off.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import StoredEvent, place_of
 from mainspring.ports.records import RunStore
 
-POLL_S = 0.2  # what an event waits for at most before everybody has it; on an idle machine it costs next to nothing
+POLL_S = 0.2  # maximum delay of an event; polling an idle database costs next to nothing
 AWAY_S = 1.0
-END_S = 0.2  # at its end, a database that does not answer is not waited for
+END_S = 0.2  # how long a stop waits for a database that does not respond
 PAGE = 1_000
-BACKLOG_MAX = 2_000  # events a listener may be behind
+BACKLOG_MAX = 2_000  # events that a listener may lag behind
 
-STOPPING = "the server is stopping; connect again"
+STOPPING = "the server is stopping; reconnect"
 
 log = structlog.get_logger()
 
@@ -33,21 +33,23 @@ Step = tuple[str, list[StoredEvent]]
 
 
 class CutOff(Exception):
-    """This listener gets nothing more: it was too slow, or the feed ended."""
+    """The listener was too slow, or the feed ended; it gets no further events."""
 
 
 class Listener:
-    """What one listener has not read yet."""
+    """Queue of the events that one listener has not read yet."""
 
     def __init__(self, tenant_id: str | None, backlog_max: int) -> None:
         self.tenant_id = tenant_id
-        self.cut_off = ""  # why, once it is
+        self.cut_off = ""  # the reason, once cut off
         self._backlog_max = backlog_max
         self._events: deque[StoredEvent] = deque()
         self._ready = asyncio.Event()
 
     async def next(self, timeout_s: float) -> list[StoredEvent]:
-        """All that came since; nothing after `timeout_s`. Raises CutOff when it is, at once."""
+        """Returns new events, or an empty list after `timeout_s`. Raises CutOff immediately once the listener is cut
+        off.
+        """
         if not self._events and not self.cut_off:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s):
@@ -64,7 +66,7 @@ class Listener:
         if not mine or self.cut_off:
             return
         if len(self._events) + len(mine) > self._backlog_max:
-            self.cut("it did not read its events in time; it can go on from the last one it has")
+            self.cut("events were not read in time; resume from the last event received")
             return
         self._events.extend(mine)
         self._ready.set()
@@ -76,13 +78,13 @@ class Listener:
 
 
 class Feed:
-    """Runs as a worker beside the others; ends every listener at once when it is stopped."""
+    """Reads new events for all listeners. Runs as a worker and cuts off every listener when stopped."""
 
     def __init__(self, runs: RunStore, poll_s: float = POLL_S) -> None:
         self._runs = runs
         self._poll_s = poll_s
         self._listeners: set[Listener] = set()
-        self._cursor: str | None = None  # of the newest event handed over; None: nobody listened
+        self._cursor: str | None = None  # of the newest event handed over; None while there are no listeners
         self._wanted = asyncio.Event()
         self._opening = asyncio.Lock()
         self._stopping = asyncio.Event()
@@ -103,39 +105,41 @@ class Feed:
             listener.cut(STOPPING)
 
     async def stopped(self) -> None:
-        """Return when it is."""
+        """Waits until the feed is stopped."""
         await self._stopping.wait()
 
     @asynccontextmanager
     async def listen(self, tenant_id: str | None, backlog_max: int = BACKLOG_MAX) -> AsyncIterator[Listener]:
-        """Whatever is committed from now on and concerns this tenant (None: all of them)."""
+        """Listens to events of the tenant (None: of all tenants) committed from now on."""
         listener = Listener(tenant_id, backlog_max)
         if self._stopping.is_set():
             listener.cut(STOPPING)
         self._listeners.add(listener)
         self._wanted.set()
         try:
-            await self.position()  # what is committed later lies beyond it, and will be handed over
+            await self.position()  # events committed later come after this position and will be handed over
             yield listener
         finally:
             self._listeners.discard(listener)
 
     async def position(self) -> str:
-        """The cursor of the newest event that was handed over; "" where there was never one."""
+        """The cursor of the newest event that was handed over; "" if there is no event."""
         async with self._opening:
             if self._cursor is not None:
                 return self._cursor
             cursor = await self.newest()
-            if self._listeners:  # else nobody moves it on, and it would be old when somebody comes
+            if self._listeners:  # without listeners it would not advance and would be outdated for the next one
                 self._cursor = cursor
             return cursor
 
     async def follow(self, tenant_id: str | None, cursor: str | None, timeout_s: float) -> AsyncGenerator[Step, None]:
-        """From just after `cursor` (None: from now on) for ever: what to go on from, and what happened, in order.
+        """Yields steps of (cursor to resume from, events in order) without end, starting after `cursor` (None: from now
+        on).
 
-        1. Read what is stored, until that is nearly all: who comes from far must not be cut off on the way.
-        2. Listen, and read the rest, so that nothing falls between the two.
-        3. Then what was heard, without what was read. A step without events comes every `timeout_s`.
+        1. Read stored events page by page until nearly caught up, so that a listener far behind is not cut off.
+        2. Start to listen, then read the rest, so that no event falls in between.
+        3. Yield what the listener received, without events read in step 2. A step without events comes every
+           `timeout_s`.
         """
         reached = await self.newest() if cursor is None else cursor
         yield reached, []
@@ -156,7 +160,7 @@ class Feed:
                 yield reached, heard
 
     async def read_once(self) -> int:
-        """Hand over what is new; how much that was."""
+        """Hands new events to all listeners and returns their number."""
         cursor = await self.position()
         events = await self._runs.events_after(cursor, None, PAGE)
         if events:
@@ -166,7 +170,7 @@ class Feed:
         return len(events)
 
     async def newest(self) -> str:
-        """The cursor of the newest event there is, handed over or not; "" where there is none."""
+        """The cursor of the newest stored event, handed over or not; "" without events."""
         newest = await self._runs.latest_events(None, 1)
         return newest[-1].cursor if newest else ""
 
@@ -174,14 +178,14 @@ class Feed:
         while True:
             if not self._listeners:
                 self._wanted.clear()
-                self._cursor = None  # who comes next begins with what is new then
+                self._cursor = None  # the next listener starts with the events that are new then
                 await self._wanted.wait()
             try:
                 found = await self.read_once()
             except StoreUnavailable:
-                await asyncio.sleep(AWAY_S)  # the scheduler says that the database is away
+                await asyncio.sleep(AWAY_S)  # the scheduler reports that the database is unavailable
                 continue
-            except Exception:  # the outermost loop of a worker: one bad round must not end the feed for ever
+            except Exception:  # outermost loop of a worker: one failed round must not end the feed
                 log.exception("worker failed", worker="feed")
                 await asyncio.sleep(AWAY_S)
                 continue

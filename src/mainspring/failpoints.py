@@ -1,8 +1,8 @@
-"""Places where tests may make a process fail: kill it, stop it, or switch a guard off.
+"""Let tests make a process fail at chosen places: kill it, stop it, or switch a guard off.
 
-`MAINSPRING_FAILPOINTS=after_claim=kill:0.05,no_fence` arms them; without it a failpoint is one look into a dictionary.
-Never set it in production: it exists so that every crash test can choose where the crash happens, and every
-concurrency test can show that it fails without its guard.
+`MAINSPRING_FAILPOINTS=after_claim=kill:0.05,no_fence` arms them; unarmed, a failpoint is one dictionary lookup. Never
+set it in production. Crash tests use it to choose where the crash happens, and concurrency tests to show that they fail
+without their guard.
 """
 
 import os
@@ -27,12 +27,12 @@ _POINTS: Mapping[str, tuple[str, float]] = _armed(os.environ.get(VARIABLE, ""))
 
 
 def is_on(name: str) -> bool:
-    """Whether a guard is switched off by this name."""
+    """Whether the guard with this name is switched off."""
     return name in _POINTS
 
 
 def failpoint(name: str) -> None:
-    """Die, stop or raise here, if armed; says so first, so that a test can count that it happened."""
+    """Kills, stops or raises here if armed. Prints the name first, so that tests can count failures."""
     if not _POINTS or name not in _POINTS:
         return
     what, chance = _POINTS[name]

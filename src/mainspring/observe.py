@@ -1,7 +1,7 @@
-"""What the program says about itself: log events and metrics, by the names used nowhere else.
+"""Define the log events and metrics of the program. Their names are used nowhere else.
 
-A log line is an event name and fields, never a sentence built from values; secrets and bodies never enter one.
-`docs/reference/observability.md` is generated from the tables here.
+A log line is an event name and fields, never a sentence built from values. Secrets and bodies never enter a log line.
+`docs/reference/observability.md` is generated from the tables in this module.
 """
 
 import logging
@@ -19,85 +19,85 @@ LATENESS_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 DURATION_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600)
 
 LOG_EVENTS = {
-    "scheduler started": "The scheduler looks for due endpoints from now on.",
-    "scheduler stopped": "It ended: drained, or after its grace.",
-    "places reduced": "The limit on open files allows fewer runs in flight than MAINSPRING_CONCURRENCY asks for.",
-    "draining": "No more claims; runs in flight may end within the grace.",
-    "slots released": "Runs that did not end within the grace were given back.",
-    "database away": "The database does not answer; results are kept and it is tried again.",
-    "database gone": "The database file was deleted or replaced; the process ends.",
-    "database back": "It answers again.",
+    "scheduler started": "The scheduler started to look for due endpoints.",
+    "scheduler stopped": "The scheduler stopped, either drained or after the shutdown grace.",
+    "concurrency reduced": "The limit on open files allows fewer runs in flight than MAINSPRING_CONCURRENCY asks for.",
+    "draining": "The scheduler claims nothing more; runs in flight may finish within the shutdown grace.",
+    "slots released": "Runs that did not finish within the shutdown grace were released.",
+    "database unavailable": "The database does not respond; results are buffered and the connection is retried.",
+    "database file replaced": "The database file was deleted or replaced; the process ends.",
+    "database available": "The database responds again.",
     "result dropped": "A result could not be recorded before its lease ended; the slot runs again.",
     "result unstorable": "The database refused one result; it was stored without its body.",
-    "result superseded": "A result came after another worker had taken its slot over.",
-    "call raised": "Calling an endpoint raised where it should have returned; recorded as a failure.",
-    "worker failed": "A worker's round raised; it goes on after a pause.",
+    "result superseded": "A result arrived after another worker had taken over its slot.",
+    "call raised": "Calling an endpoint raised an exception instead of returning; recorded as a failure.",
+    "worker failed": "A worker raised an exception in one round; it continues after a pause.",
     "endpoints late": "The watchdog found endpoints that were due and did not start in time.",
-    "endpoints on time again": "Nothing waits any more.",
-    "worker lost": "A process died; everything it held was freed: how much that was, of all that died together.",
-    "executions overdue": "Executions of workflows should have moved a minute ago and did not.",
+    "endpoints on time again": "No endpoint is late any more.",
+    "worker lost": "A process died; its slots, partitions and effects were released. Simultaneous deaths share a line.",
+    "executions overdue": "Executions should have advanced a minute ago and did not.",
     "executions on time again": "No execution is overdue any more.",
-    "partitions adopted": "A ticker writes partitions beyond the configured number, in which executions wait.",
-    "events held back": "A transaction that wrote events has not ended; rules, alerts and webhooks wait for it.",
-    "events flow again": "It has ended, and what it held back can be read.",
-    "endpoints waiting": "Endpoints that are late wait for this: a host, a rate, a tenant's cap or a place.",
-    "zombies closed": "Runs that nobody finished were closed as timeouts.",
-    "clock stepped": "The database's clock was set: ahead, or back with a negative sign.",
-    "clock differs": "This machine's clock differs from the database's by more than 30 s.",
-    "runs replanned": "Runs that lay beyond what their schedule allows were planned again after a step of the clock.",
-    "ticks held": "The clock jumped ahead; workflows wait until it is confirmed.",
-    "ticks go on": "The clock came back or was confirmed; workflows go on.",
-    "migration waits": "Another session holds a table that a migration changes; the migration is tried again.",
-    "proposals expired": "Proposals of the mode ask expired before a person decided; nothing was applied.",
-    "history swept": "Runs, bodies or events beyond their retention were removed.",
+    "partitions adopted": "A ticker writes partitions beyond the configured number because executions wait in them.",
+    "events held back": "A transaction that wrote events is still open; rules, alerts and webhooks wait for it.",
+    "events released": "The transaction ended; the events it held back are readable.",
+    "endpoints waiting": "Late endpoints wait for this: a host, a rate, a tenant's limit or a place.",
+    "zombies closed": "Runs without a result were closed as timeouts.",
+    "clock stepped": "The database clock was set forward, or back (negative value).",
+    "clock differs": "The clock of this machine differs from the database clock by more than 30 s.",
+    "runs replanned": "After a clock step, runs planned beyond what their schedule allows were planned again.",
+    "ticks held": "The clock jumped forward; workflows wait until the new time is confirmed.",
+    "ticks resumed": "The clock went back or was confirmed; workflows continue.",
+    "migration waiting": "Another session holds a table that a migration changes; the migration is retried.",
+    "proposals expired": "Proposals expired before a person decided; nothing was applied.",
+    "history swept": "Runs, bodies or events past their retention were removed.",
     "second scheduler on sqlite": "Another scheduler uses the same SQLite file; use PostgreSQL for more than one.",
-    "ticker started": "The ticker moves the executions of its partitions from now on.",
-    "ticker stopped": "It ended, and let others lead.",
-    "ticks forgotten": "Ticks that a checkpoint stands for were removed; what only they said stands in a new one.",
-    "ticks kept": "Old ticks do not fit their chain or their checkpoint, so they were not removed; verify says where.",
-    "partition led": "This process writes a partition from now on, under this epoch.",
-    "partition lost": "Another process writes the partition; what this one had in hand was not written.",
-    "lock away": "The Redis that tickers ask first does not answer; the database alone decides who leads.",
-    "dispatcher started": "Effects of workflows are sent from now on.",
-    "dispatcher stopped": "It ended; what was not answered is sent again, or closed as unknown, by another.",
-    "effect failed inside": "Sending an effect raised where it should have returned; recorded as a failure.",
-    "channel opened": "An installed package brings a channel for letters of workflows.",
-    "channel broken": "An installed channel could not be opened; steps that name it fail and say so.",
-    "starter started": "Runs, rules and alerts start workflows from now on.",
-    "starter stopped": "It ended; what happens meanwhile is looked at when one runs again.",
-    "trigger acted": "Something that happened started an execution, or was told to one.",
-    "trigger refused": "It should have, and could not; the event trigger.refused tells why.",
-    "trigger failed": "Looking at one event raised where it should not; it triggers nothing.",
-    "configuration applied": "Documents of the watched folder were applied.",
-    "configuration refused": "A document of the watched folder is broken; what was applied before stays.",
-    "library warned": "A library we use has something to say: which one, and what.",
-    "loop blocked": "The event loop did not get its turn for a while.",
-    "request": "A request was answered: method, path, status, who asked, how long it took.",
-    "request failed": "A mistake of ours in a request; its answer names the same request id.",
-    "planner started": "The planner judges finished runs from now on.",
-    "planner stopped": "It ended.",
-    "analyst started": "A language model looks at endpoints from now on.",
-    "analyst stopped": "It ended.",
-    "model off": "The model that is configured cannot be used (`why`); rules and everything else work.",
-    "model rests": "The model's server refused (`status_code`); no session begins for so many `seconds`.",
-    "model process started": "The process in which a language model's library works is ready.",
-    "model process ended": "It ended by itself, or was killed; its sessions failed, and the next one starts it again.",
-    "model process raves": "It said what is no message of ours, and was ended.",
-    "sandbox timeout": "Reading or replaying what a request sent took too long; its process was ended.",
-    "sandbox ended": "A process that read what a request sent needed too much memory, or crashed.",
-    "session failed": "A session with a model raised where it should not; it is recorded as failed.",
-    "page skipped": "Judging a page of finished runs raised; its rules did not act on them.",
-    "notifier started": "The notifier takes events in and sends messages from now on.",
-    "notifier stopped": "It ended; messages under way that did not are sent again later, with the same id.",
-    "stream dropped": "An event stream was ended, because its client did not read it.",
-    "answer not kept": "The answer to a request with an Idempotency-Key was sent but could not be kept.",
-    "tool failed": "A mistake of ours in an MCP tool; the assistant was told that it is logged here.",
-    "serving": "The web server answers at this address.",
+    "ticker started": "The ticker started to advance the executions of its partitions.",
+    "ticker stopped": "The ticker stopped and released its partitions.",
+    "ticks removed": "Ticks covered by a checkpoint were removed; a new checkpoint keeps what only they recorded.",
+    "ticks kept": "Old ticks do not match their chain or checkpoint and were not removed; verify shows where.",
+    "partition led": "This process became the writer of a partition, under this epoch.",
+    "partition lost": "Another process took the partition over; unwritten work of this process was discarded.",
+    "lock unavailable": "The Redis that tickers ask first does not respond; the database alone decides who leads.",
+    "dispatcher started": "The dispatcher started to send effects of workflows.",
+    "dispatcher stopped": "The dispatcher stopped; another process resends open effects or closes them as unknown.",
+    "effect raised": "Sending an effect raised an exception instead of returning; recorded as a failure.",
+    "channel opened": "An installed package provides a channel for workflow email.",
+    "channel failed": "An installed channel could not be opened; steps that use it fail with this reason.",
+    "triggers started": "Runs, rules and alerts can now start workflows.",
+    "triggers stopped": "Triggers stopped; events that occur meanwhile are processed after the next start.",
+    "trigger acted": "A trigger started an execution or sent an event to one.",
+    "trigger refused": "A trigger could not start its execution; the event trigger.refused contains the reason.",
+    "trigger failed": "Processing one event raised an exception; the event triggers nothing.",
+    "configuration applied": "Documents of the watched directory were applied.",
+    "configuration refused": "A document of the watched directory is invalid; the last applied state remains.",
+    "library warned": "A library logged a message; the fields name the library and the text.",
+    "loop blocked": "The event loop was blocked for a while.",
+    "request": "A request was answered: method, path, status, principal, duration.",
+    "request failed": "An internal error in a request; the response contains the same request id.",
+    "planner started": "The planner started to judge finished runs.",
+    "planner stopped": "The planner stopped.",
+    "analyst started": "The analyst started to look at endpoints with a language model.",
+    "analyst stopped": "The analyst stopped.",
+    "model unavailable": "The configured model cannot be used (`why`); rules and everything else work.",
+    "model paused": "The model's server refused (`status_code`); no session starts for `seconds`.",
+    "model process started": "The child process that runs the model library is ready.",
+    "model process ended": "The child process exited or was killed; its sessions failed. The next session restarts it.",
+    "model process sent invalid output": "The child process sent a malformed message and was terminated.",
+    "sandbox timeout": "Reading or replaying a request took too long; its child process was terminated.",
+    "sandbox ended": "The child process that read the content of a request ran out of memory or crashed.",
+    "session failed": "A model session raised an exception; it is recorded as failed.",
+    "page skipped": "Judging a page of finished runs raised an exception; no rule acted on them.",
+    "notifier started": "The notifier started to read events and send messages.",
+    "notifier stopped": "The notifier stopped; unfinished messages are sent again later with the same id.",
+    "stream dropped": "An event stream was closed because its client did not read it.",
+    "response not stored": "The response to a request with an Idempotency-Key was sent but could not be stored.",
+    "tool failed": "An internal error in an MCP tool; the assistant was referred to this log.",
+    "serving": "The web server listens on this address.",
 }
 
 
 class Spread:
-    """How values are spread over buckets: counting one costs a third of a microsecond, so every run can be counted."""
+    """Counts values in histogram buckets. One count takes a third of a microsecond, so every run can be counted."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self.bounds = bounds
@@ -110,9 +110,9 @@ class Spread:
 
 
 class Metrics:
-    """One set of numbers per process: plain attributes that the workers change and a scrape reads.
+    """Holds the metrics of one process as plain attributes that workers change and a scrape reads.
 
-    `METRICS` names them for Prometheus; the histograms are `Spread`s, the labelled counters are dictionaries.
+    `METRICS` maps them to Prometheus names. The histograms are `Spread`s; the labelled counters are dictionaries.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class Metrics:
         self.duration = Spread(DURATION_BUCKETS_S)
 
     def collect(self) -> Iterator[Metric]:
-        """What a Prometheus registry asks its collectors for."""
+        """Implements the collector interface of a Prometheus registry."""
         for attribute, (kind, name, meaning, label) in METRICS.items():
             value = getattr(self, attribute)
             if kind == "gauge" and label:
@@ -182,7 +182,7 @@ class Metrics:
 
 
 METRICS = {  # attribute: (kind, name, meaning, label)
-    "due": ("gauge", "mainspring_due", "Endpoints that are due for longer than they should be and not started.", ""),
+    "due": ("gauge", "mainspring_due", "Endpoints overdue by more than the threshold.", ""),
     "waiting": (
         "gauge",
         "mainspring_waiting",
@@ -190,68 +190,68 @@ METRICS = {  # attribute: (kind, name, meaning, label)
         "cause",
     ),
     "in_flight": ("gauge", "mainspring_in_flight", "Runs in flight in this process.", ""),
-    "places": ("gauge", "mainspring_places", "Runs this process may have in flight.", ""),
-    "finish_queue": ("gauge", "mainspring_finish_queue", "Results that wait to be recorded.", ""),
+    "places": ("gauge", "mainspring_places", "Maximum concurrent runs of this process.", ""),
+    "finish_queue": ("gauge", "mainspring_finish_queue", "Results waiting to be recorded.", ""),
     "claimed": ("counter", "mainspring_claimed", "Slots claimed.", "trigger"),
     "finished": ("counter", "mainspring_finished", "Runs recorded.", "status"),
-    "superseded": ("counter", "mainspring_superseded", "Results that came after a takeover.", ""),
+    "superseded": ("counter", "mainspring_superseded", "Results that arrived after a takeover.", ""),
     "abandoned": ("counter", "mainspring_abandoned", "Slots taken over from lost workers.", ""),
-    "dropped": ("counter", "mainspring_dropped", "Results dropped when their lease ended.", ""),
-    "workers_lost": ("counter", "mainspring_workers_lost", "Dead processes whose work this one has freed.", ""),
+    "dropped": ("counter", "mainspring_dropped", "Results dropped because their lease ended.", ""),
+    "workers_lost": ("counter", "mainspring_workers_lost", "Dead processes whose work this process released.", ""),
     "zombies": ("counter", "mainspring_zombies", "Runs closed by the janitor.", ""),
     "swept": ("counter", "mainspring_swept", "Rows removed by retention.", ""),
     "deliveries": (
         "counter",
         "mainspring_deliveries",
-        "Attempts to deliver a message, by what became of it.",
+        "Attempts to deliver a message, by outcome.",
         "status",
     ),
     "deliveries_overdue": (
         "gauge",
         "mainspring_deliveries_overdue",
-        "Deliveries that are due for more than a minute and have not been sent.",
+        "Deliveries overdue by more than a minute.",
         "",
     ),
-    "turns": ("counter", "mainspring_turns", "Turns that executions of workflows had.", ""),
-    "step_downs": ("counter", "mainspring_step_downs", "Times another process had taken a partition over.", ""),
+    "turns": ("counter", "mainspring_turns", "Turns of executions.", ""),
+    "step_downs": ("counter", "mainspring_step_downs", "Partitions lost to another process.", ""),
     "executions_overdue": (
         "gauge",
         "mainspring_executions_overdue",
-        "Executions of workflows that should have moved a minute ago.",
+        "Executions overdue by more than a minute.",
         "",
     ),
     "tick_lag": (
         "gauge",
         "mainspring_tick_lag_seconds",
-        "How long the oldest work of workflows waits for its tick.",
+        "How long the oldest workflow work waits for its tick.",
         "",
     ),
     "partitions_unwritten": (
         "gauge",
         "mainspring_partitions_unwritten",
-        "Partitions in which work waits and that no ticker writes.",
+        "Partitions with waiting work and no writer.",
         "",
     ),
     "effect_age": (
         "gauge",
         "mainspring_effect_age_seconds",
-        "How long the oldest effect of a workflow waits to be sent.",
+        "How long the oldest effect waits to be sent.",
         "",
     ),
     "events_ignored": (
         "counter",
         "mainspring_events_ignored",
-        "Events that executions refused, such as for a full queue.",
+        "Events that executions refused, for example because a queue was full.",
         "",
     ),
-    "effects": ("counter", "mainspring_effects", "Effects of workflows that were answered.", "outcome"),
-    "tick_seconds": ("histogram", "mainspring_tick_seconds", "How long a tick took, commit included.", ""),
-    "database_up": ("gauge", "mainspring_database_up", "1 while the database answers.", ""),
-    "clock_steps": ("counter", "mainspring_clock_steps", "Times the database's clock was set.", "direction"),
+    "effects": ("counter", "mainspring_effects", "Effects with an answer.", "outcome"),
+    "tick_seconds": ("histogram", "mainspring_tick_seconds", "Duration of a tick, including the commit.", ""),
+    "database_up": ("gauge", "mainspring_database_up", "1 while the database responds.", ""),
+    "clock_steps": ("counter", "mainspring_clock_steps", "Detected steps of the database clock.", "direction"),
     "clock_skew_seconds": (
         "gauge",
         "mainspring_clock_skew_seconds",
-        "How far this machine's clock is ahead of the database's.",
+        "How far the clock of this machine is ahead of the database clock.",
         "",
     ),
     "judged": ("counter", "mainspring_judged", "Finished runs that rules have judged.", ""),
@@ -259,24 +259,24 @@ METRICS = {  # attribute: (kind, name, meaning, label)
     "event_lag": (
         "gauge",
         "mainspring_event_lag_seconds",
-        "Age of the oldest committed event that readers cannot see yet, because a writer before it has not ended.",
+        "Age of the oldest committed event that is not readable yet because an earlier transaction is still open.",
         "",
     ),
     "dead_rows": (
         "gauge",
         "mainspring_dead_rows",
-        "Old versions of endpoints' state that PostgreSQL has not removed; looks for due endpoints pass them.",
+        "Dead row versions of endpoint state that PostgreSQL has not removed; queries for due endpoints scan them.",
         "",
     ),
-    "lateness": ("histogram", "mainspring_lateness_seconds", "From the slot to the start of its call.", ""),
-    "duration": ("histogram", "mainspring_call_seconds", "How long calls took.", ""),
+    "lateness": ("histogram", "mainspring_lateness_seconds", "Time from the slot to the start of its call.", ""),
+    "duration": ("histogram", "mainspring_call_seconds", "Duration of calls.", ""),
 }
 
 
 def set_up_logging(style: Literal["auto", "json", "console"], level: str) -> None:
-    """JSON lines for machines, colours for a terminal; on standard error, so that output stays output.
+    """Logs JSON lines for machines or coloured lines for a terminal, on standard error so that output stays clean.
 
-    Each line is written with its end at once: a process that is killed leaves no half line to the next.
+    Each line is written with its newline in one call, so a killed process leaves no partial line.
     """
     as_json = style == "json" or (style == "auto" and not sys.stderr.isatty())
     renderer: structlog.typing.Processor = (
@@ -298,7 +298,7 @@ def set_up_logging(style: Literal["auto", "json", "console"], level: str) -> Non
 
 
 class _Relay(logging.Handler):
-    """Libraries write text, and tracebacks of many lines; here it is one event like any other."""
+    """Turns text and multi-line tracebacks of libraries into one log event."""
 
     def emit(self, record: logging.LogRecord) -> None:
         fault = record.exc_info if record.exc_info and record.exc_info[0] else None

@@ -1,10 +1,12 @@
-"""How other packages bring letters to people: a channel, registered by the entry point group `mainspring.plugins`.
+"""Interface for packages that send email of workflows: a channel, registered in the entry point group
+`mainspring.plugins`.
 
     [project.entry-points."mainspring.plugins"]
     folder = "mainspring_folder:FolderChannel"
 
-An entry point names a class, or a function, that is called without arguments when a process starts and gives a channel.
-A workflow step uses it with `email: {channel: folder, ...}`. docs/examples/folder_channel is a whole one.
+An entry point names a class or a function. Mainspring calls it without arguments when a process starts, and it returns
+a channel. A workflow step uses the channel with `email: {channel: folder, ...}`. docs/examples/folder_channel is a
+complete example.
 """
 
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ GROUP = "mainspring.plugins"
 
 @dataclass(frozen=True, slots=True)
 class OutgoingEmail:
-    """What to bring to whom. `key` is the same however often it is sent: a channel that remembers it sends once."""
+    """One email to send. `key` is the same for every attempt, so a channel that remembers keys sends only once."""
 
     to: str
     subject: str
@@ -26,7 +28,7 @@ class OutgoingEmail:
 
 
 class NotSent(Exception):
-    """Raise it where the letter surely did not leave. `code` may stand in a step's `retry.never`."""
+    """Raise this if the email was certainly not sent. A step can list `code` in `retry.never`."""
 
     def __init__(self, message: str, code: str = "not_sent") -> None:
         super().__init__(message)
@@ -34,9 +36,9 @@ class NotSent(Exception):
 
 
 class Channel(Protocol):
-    async def send(self, letter: OutgoingEmail) -> object:
-        """Bring it. What is returned, plain JSON, is the step's result.
+    async def send(self, email: OutgoingEmail) -> object:
+        """Sends the email. The return value, plain JSON, becomes the result of the step.
 
-        NotSent is a failure. Any other exception means that nobody knows: a failure where the step goes out at least
-        once, and unknown, for a person, where it goes out at most once.
+        NotSent is a failure. After any other exception the outcome is unknown: an at-least-once step treats it as a
+        failure, an at-most-once step stops as unknown and waits for a person.
         """

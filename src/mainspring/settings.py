@@ -1,7 +1,7 @@
-"""Every setting, its default and its meaning, in one place. Environment variables `MAINSPRING_*` set them.
+"""Define every setting with its default and description. Environment variables `MAINSPRING_*` set them.
 
-Durations are written as `30s`, `5m`, `1h30m`. An unknown MAINSPRING_ variable is refused with the nearest known name:
-a setting that is silently ignored is worse than one that does not exist.
+`load_settings` reads the environment. Durations are written as `30s`, `5m`, `1h30m`. An unknown MAINSPRING_ variable is
+refused with the nearest known name: a setting must never be ignored silently.
 """
 
 import os
@@ -31,7 +31,9 @@ def _duration(value: object) -> object:
     try:
         return timedelta(milliseconds=parse_duration_ms(value, field="duration"))
     except InvalidInput as fault:
-        raise ValueError(str(fault).removeprefix("duration ")) from fault  # the setting is told before it
+        raise ValueError(
+            str(fault).removeprefix("duration ")
+        ) from fault  # the caller puts the name of the setting in front
 
 
 def _networks(value: object) -> object:
@@ -46,9 +48,11 @@ def _network(text: str) -> IPv4Network | IPv6Network:
     try:
         meant = ip_network(text, strict=False)
     except ValueError:
-        raise ValueError(f"{text!r} is no network; write them like 127.0.0.0/8,10.1.0.0/16") from None
+        raise ValueError(f"{text!r} is not a network; write networks like 127.0.0.0/8,10.1.0.0/16") from None
     width = meant.max_prefixlen
-    raise ValueError(f"{text!r} is an address within the network {meant}; write that, or /{width} for it alone")
+    raise ValueError(
+        f"{text!r} is an address inside the network {meant}; write the network, or /{width} for this address alone"
+    )
 
 
 def _ports(value: object) -> object:
@@ -66,7 +70,7 @@ def _partitions(value: object) -> object:
 def _numbers(text: str, example: str) -> list[int]:
     for part in _parts(text):
         if not (part.isascii() and part.isdigit()):
-            raise ValueError(f"{part!r} is not a whole number; write them like {example}")
+            raise ValueError(f"{part!r} is not a whole number; write numbers like {example}")
     return [int(part) for part in _parts(text)]
 
 
@@ -80,7 +84,7 @@ def _host_limits(value: object) -> object:
 
 def _public_url(value: object) -> object:
     if isinstance(value, str) and not re.fullmatch(r"(https?://[^/?#\s]+/?)?", value):
-        raise ValueError("that is no address of a server; write scheme and host, like https://mainspring.example.com")
+        raise ValueError("not a valid server URL; include scheme and host, like https://mainspring.example.com")
     return value
 
 
@@ -92,165 +96,177 @@ Limits = Annotated[HostLimits, PlainValidator(_host_limits)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 
-class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads the environment, 150 ms sooner
+class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads the environment 150 ms faster
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     data_dir: Path = Field(
         default_factory=lambda: user_data_path("mainspring", appauthor=False),
-        description="Folder of the SQLite file and the secret key file.",
+        description="Directory of the SQLite file and the secret key file.",
     )
     database_url: str = Field(
         default="",
         description="`sqlite:///path/file.db` or `postgresql://user@host/name`; several hosts: `h1:5432,h2:5432`. "
         "Default: a file in data_dir.",
     )
-    database_pool: int = Field(default=8, ge=2, le=100, description="PostgreSQL connections of one process.")
+    database_pool: int = Field(
+        default=8, ge=2, le=100, description="Size of the PostgreSQL connection pool of one process."
+    )
     pgbouncer: bool = Field(
-        default=False, description="Set when PostgreSQL is behind PgBouncer: no prepared statements, no LISTEN."
+        default=False, description="Set if PostgreSQL is behind PgBouncer: no prepared statements, no LISTEN."
     )
     secret_key: str = Field(
         default="",
-        description="32 bytes in base64 that secrets are sealed with; several with commas between: the first seals, "
-        "all of them open. Default: secret_key_file.",
+        description="Encryption key for stored secrets, 32 bytes in base64. With several keys, separated by commas, "
+        "the first encrypts and all of them decrypt. Default: secret_key_file.",
     )
     secret_key_file: Path | None = Field(
         default=None,
-        description="File with that key, or with several, one on a line; default: `secret.key` in data_dir, made at "
-        "the first start.",
+        description="File with the encryption key, or with several, one per line. Default: `secret.key` in data_dir, "
+        "created at the first start.",
     )
     tenant: str = Field(
         default="default",
         min_length=1,
         max_length=100,
-        description="The tenant that the command line works for; any but `default` is made by `tenant create`.",
+        description="Tenant that the command line works on. `tenant create` creates tenants other than `default`.",
     )
     allow_cidrs: Networks = Field(
         default=(), description="Private networks that endpoints may call, e.g. `127.0.0.0/8,10.1.0.0/16`."
     )
-    allow_ports: Ports = Field(
-        default=frozenset(), description="Ports that endpoints may call although refused by default."
-    )
+    allow_ports: Ports = Field(default=frozenset(), description="Ports that endpoints may call beyond the defaults.")
     concurrency: int = Field(
-        default=fairness.PLACES, ge=1, le=10_000, description="Runs one scheduler may have in flight (its places)."
+        default=fairness.PLACES, ge=1, le=10_000, description="Maximum concurrent runs of one scheduler (its places)."
     )
     concurrency_per_tenant: int = Field(
-        default=fairness.PER_TENANT, ge=1, description="Runs in flight for one tenant, over all schedulers."
+        default=fairness.PER_TENANT, ge=1, description="Maximum concurrent runs of one tenant, across all schedulers."
     )
     concurrency_per_host: int = Field(
-        default=fairness.PER_HOST, ge=1, description="Runs in flight against one host and port, over all schedulers."
+        default=fairness.PER_HOST,
+        ge=1,
+        description="Maximum concurrent runs against one host and port, across all schedulers.",
     )
     host_limits: Limits = Field(
         default=(),
-        description="Other limits for some hosts, over all schedulers: `*.example.com = 20, 5/s, burst 10; "
-        "api.example.org:443 = 8` is 20 runs at once and 5 starts a second after up to 10 at once, and 8 runs at once. "
-        "The first pattern that matches counts, for each host and port on its own; rates are per `s`, `m` or `h`.",
+        description="Limits for particular hosts, across all schedulers. `*.example.com = 20, 5/s, burst 10; "
+        "api.example.org:443 = 8` allows 20 concurrent runs and 5 starts per second with bursts of 10, and 8 "
+        "concurrent runs. The first matching pattern applies, to each host and port separately; rates are per "
+        "`s`, `m` or `h`.",
     )
     lease_margin: Duration = Field(
         default=timedelta(seconds=30),
-        description="How long after its deadline a run, or an effect of a workflow, is given up for lost.",
+        description="Time after its deadline at which a run or a workflow effect is considered lost.",
     )
     shutdown_grace: Duration = Field(
         default=timedelta(seconds=10), description="How long SIGTERM waits for runs in flight."
     )
     late_after: Duration = Field(
-        default=timedelta(seconds=5), description="From when on the watchdog calls an endpoint late."
+        default=timedelta(seconds=5), description="Time after which the watchdog reports an endpoint as late."
     )
     zombie_after: Duration = Field(
-        default=timedelta(minutes=5), description="How long after its lease an unfinished run is closed as timeout."
+        default=timedelta(minutes=5),
+        description="Time after its lease at which an unfinished run is closed as a timeout.",
     )
-    keep_runs: Duration = Field(default=timedelta(days=30), description="How long runs are kept.")
-    keep_bodies: Duration = Field(default=timedelta(days=7), description="How long response bodies are kept.")
-    keep_events: Duration = Field(default=timedelta(days=30), description="How long events are kept.")
-    keep_runs_per_endpoint: int = Field(default=10_000, ge=1, description="How many runs of one endpoint are kept.")
+    keep_runs: Duration = Field(default=timedelta(days=30), description="Retention of runs.")
+    keep_bodies: Duration = Field(default=timedelta(days=7), description="Retention of response bodies.")
+    keep_events: Duration = Field(default=timedelta(days=30), description="Retention of events.")
+    keep_runs_per_endpoint: int = Field(default=10_000, ge=1, description="Maximum number of runs kept per endpoint.")
     workflow_partitions: int = Field(
-        default=1, ge=1, le=1_024, description="Parts that executions are spread over, each with one writer."
+        default=1,
+        ge=1,
+        le=1_024,
+        description="Number of partitions that executions are spread over, each with one writer.",
     )
     workflow_partitions_owned: Partitions = Field(
-        default=(), description="Which of them this process may write, e.g. `0,2`; default: all."
+        default=(), description="Partitions that this process may write, e.g. `0,2`; default: all."
     )
     executions_per_tick: int = Field(
-        default=500, ge=1, le=10_000, description="Executions of workflows that one tick moves at most."
+        default=500, ge=1, le=10_000, description="Maximum number of executions that one tick advances."
     )
     tick_interval: Duration = Field(
-        default=timedelta(seconds=1), description="How often a ticker looks for executions that are ready."
+        default=timedelta(seconds=1), description="How often a ticker looks for ready executions."
     )
     ticker_lease: Duration = Field(
-        default=timedelta(seconds=30), description="How long a ticker that was lost keeps its partitions."
+        default=timedelta(seconds=30), description="How long a lost ticker keeps its partitions."
     )
     workflow_lock: str = Field(
         default="database",
         description="Which tickers try to lead: `database`, or `redis://host:6379/0` (a Redis or Valkey, which saves "
-        "attempts; the database decides all the same).",
+        "attempts; the database still decides).",
     )
     keep_executions: Duration = Field(
         default=timedelta(days=365),
-        description="How long executions are kept after they ended, and the ticks that hold them.",
+        description="Retention of ended executions and of the ticks that contain them.",
     )
     model: str = Field(
         default="",
-        description="Language model that advises: `openai:NAME`, `anthropic:NAME`, `google:NAME`; empty: rules alone.",
+        description="Language model that advises: `openai:NAME`, `anthropic:NAME` or `google:NAME`; empty: rules only.",
     )
     model_url: str = Field(
-        default="", description="Base URL of its server, e.g. `http://127.0.0.1:11434/v1`; default: the provider's."
+        default="",
+        description="Base URL of the model server, e.g. `http://127.0.0.1:11434/v1`; default: the provider's.",
     )
-    model_key: str = Field(default="", description="Key of its server.")
-    model_session_tokens: int = Field(default=50_000, ge=1_000, description="Tokens that one session may use.")
-    model_session_timeout: Duration = Field(default=timedelta(seconds=60), description="How long one session may take.")
-    model_sessions_per_hour: int = Field(
-        default=12, ge=1, description="Sessions that one endpoint may have in an hour, whatever the model asks for."
+    model_key: str = Field(default="", description="API key of the model server.")
+    model_session_tokens: int = Field(default=50_000, ge=1_000, description="Maximum tokens of one model session.")
+    model_session_timeout: Duration = Field(
+        default=timedelta(seconds=60), description="Maximum duration of one model session."
     )
-    model_price_in: float = Field(default=0.0, ge=0, description="Dollars per million input tokens, for estimates.")
-    model_price_out: float = Field(default=0.0, ge=0, description="Dollars per million output tokens, for estimates.")
+    model_sessions_per_hour: int = Field(default=12, ge=1, description="Maximum model sessions per endpoint and hour.")
+    model_price_in: float = Field(
+        default=0.0, ge=0, description="Dollars per million input tokens, for cost estimates."
+    )
+    model_price_out: float = Field(
+        default=0.0, ge=0, description="Dollars per million output tokens, for cost estimates."
+    )
     host: str = Field(default="127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(default=8080, ge=0, le=65_535, description="Port that `serve` listens on; 0 picks a free one.")
     public_url: Annotated[str, BeforeValidator(_public_url)] = Field(
         default="",
-        description="Where people reach this server, e.g. `https://mainspring.example.com`; for links and cookies.",
+        description="Public URL of this server, e.g. `https://mainspring.example.com`; used in links and cookies.",
     )
     oidc_issuer: str = Field(default="", description="OIDC issuer for single sign-on, e.g. `https://id.example.com`.")
-    oidc_client_id: str = Field(default="", description="Our client id there.")
-    oidc_client_secret: str = Field(default="", description="Our client secret there.")
+    oidc_client_id: str = Field(default="", description="OIDC client ID.")
+    oidc_client_secret: str = Field(default="", description="OIDC client secret.")
     oidc_role: Literal["", "viewer", "operator", "owner"] = Field(
         default="",
-        description="Role in the tenant of who comes from the issuer and is no user yet; none: refused.",
+        description="Role for users created at first single sign-on; empty refuses them.",
     )
     trusted_proxies: Names = Field(
         default=(),
-        description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; "
-        "none: every address is that of the connection.",
+        description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted; empty: "
+        "the address of the connection is used.",
     )
     allowed_hosts: Names = Field(
         default=(),
-        description="Names that `serve` answers to besides addresses and names without a dot, e.g. "
-        "`spring.example.com,*.example.org`; `*` is any.",
+        description="Host names that `serve` accepts besides IP addresses and names without a dot, e.g. "
+        "`spring.example.com,*.example.org`; `*` accepts any.",
     )
     api_requests_per_minute: int = Field(
         default=1_200,
         ge=0,
-        description="Requests a minute that one API key or user may send to one process; 0 is no limit.",
+        description="Maximum requests per minute of one API key or user to one process; 0 disables the limit.",
     )
     api_requests_per_minute_of_tenant: int = Field(
-        default=6_000, ge=0, description="Requests a minute that one tenant may send to one process; 0 is no limit."
+        default=6_000,
+        ge=0,
+        description="Maximum requests per minute of one tenant to one process; 0 disables the limit.",
     )
     smtp_url: str = Field(
-        default="", description="Mail server for alerts: `smtp://user:password@host:587` or `smtps://host:465`."
+        default="", description="SMTP server for email: `smtp://user:password@host:587` or `smtps://host:465`."
     )
-    mail_from: str = Field(default="mainspring@localhost", description="Sender of the mail that alerts send.")
+    mail_from: str = Field(default="mainspring@localhost", description="Sender address of email.")
     allow_apprise: bool = Field(
-        default=False, description="Let alerts go through apprise, which the address guard does not hold back."
+        default=False, description="Allow alerts through apprise, which bypasses the address guard."
     )
     config_dir: Path | None = Field(
-        default=None, description="Folder of documents that `serve` applies at its start and whenever they change."
+        default=None, description="Directory of documents that `serve` applies at startup and when they change."
     )
     config_prune: bool = Field(
-        default=False, description="Whether what the documents of config_dir no longer describe is archived."
+        default=False, description="Archive what the documents in config_dir no longer describe."
     )
     log_format: Literal["auto", "json", "console"] = Field(
-        default="auto", description="Log lines as JSON, or for people; auto: JSON unless on a terminal."
+        default="auto", description="Log lines as JSON or for people; auto: JSON unless on a terminal."
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least level that is logged."
-    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Minimum log level.")
 
     @property
     def url(self) -> str:
@@ -258,7 +274,7 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
 
     @property
     def site(self) -> str:
-        """The address of the web UI, from the settings alone."""
+        """The URL of the web UI, derived from the settings alone."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.public_url.rstrip("/") or f"http://{host}:{self.port}"
 
@@ -268,7 +284,7 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
-    """The settings of the environment, or Misconfigured with the variable, the rule and the way out."""
+    """Reads the settings from the environment. Misconfigured names the variable, the rule and the fix."""
     given = {
         name: value
         for name, value in (os.environ if environment is None else environment).items()
@@ -278,7 +294,8 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     for name in given:
         if name not in known and name not in OURS_BUT_NOT_SETTINGS:
             raise Misconfigured(
-                f"unknown setting {name}{did_you_mean(name, known) or ';'} unset it: `mainspring settings` lists all",
+                f"unknown setting {name}{did_you_mean(name, known) or ';'} unset it: `mainspring settings` lists "
+                "all settings",
                 setting=name,
             )
     values = {name[len(PREFIX) :].lower(): value for name, value in given.items() if name in known}

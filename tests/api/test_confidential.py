@@ -44,7 +44,7 @@ async def test_webhook_for_security_events_is_made_and_changed_by_an_admin_alone
 
     assert (made.status_code, own.status_code) == (201, 201)
     assert [answer.status_code for answer in (refused, redirected, widened)] == [403, 403, 403]
-    assert "has not the scope admin" in refused.json()["detail"]
+    assert "does not have the scope admin" in refused.json()["detail"]
 
 
 def test_all_events_are_all_but_those_that_must_be_named() -> None:
@@ -68,7 +68,7 @@ async def test_quotas_are_changed_by_an_operator_of_the_installation_and_not_by_
 
     assert refused.status_code == 403
     assert refused.json()["detail"] == (
-        "this is for operators of the installation, and key:test is none; "
-        "ask one of them, or for a key that was made with `mainspring apikey create --operator`"
+        "this is for operators of the installation, and key:test is not one; "
+        "ask one of them, or for a key created with `mainspring apikey create --operator`"
     )
     assert changed.json()["runs_per_month"] == 7

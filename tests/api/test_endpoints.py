@@ -328,7 +328,7 @@ async def test_name_with_a_slash_is_answered_with_the_list_that_has_its_id(api: 
 
     details = [(answer.status_code, answer.json()["detail"]) for answer in answers]
     rule = (
-        "'billing/hints' has a '/', which no path can hold; use its id, which /api/v1/endpoints has, and "
+        "'billing/hints' contains '/', which is not possible in a path; use its id, which /api/v1/endpoints shows, and "
         "`mainspring endpoint list -o json`"
     )
     assert details == [(404, rule)] * 3

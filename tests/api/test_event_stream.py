@@ -298,9 +298,9 @@ async def test_silent_stream_is_kept_open_by_comments(server: Server, monkeypatc
 @pytest.mark.parametrize(
     ("query", "status", "words"),
     [
-        ("types=run.finnished", 422, "no event is called 'run.finnished', did you mean 'run.finished'?"),
-        ("cursor=1:x", 422, "cursor '1:x' is none of this database"),
-        ("cursor=nonsense", 400, "this cursor was not given out for this list"),
+        ("types=run.finnished", 422, "event 'run.finnished' does not exist, did you mean 'run.finished'?"),
+        ("cursor=1:x", 422, "cursor '1:x' is not a cursor of this database"),
+        ("cursor=nonsense", 400, "this cursor does not belong to this list"),
         ("endpoint=none", 404, "no endpoint 'none'"),
         ("job=none", 404, "no job 'none'"),
         ("typ=run", 422, "unknown parameter 'typ'"),
@@ -324,7 +324,7 @@ async def test_cursor_of_another_database_is_refused_before_the_stream_begins(
     answer = await api.get("/api/v1/events/stream", headers={"Last-Event-ID": of_the_other_kind})
 
     assert answer.status_code == 422
-    assert f"cursor '{of_the_other_kind}' is none of this database" in answer.json()["detail"]
+    assert f"cursor '{of_the_other_kind}' is not a cursor of this database" in answer.json()["detail"]
 
 
 async def test_cursor_from_before_a_restore_goes_on_with_what_happens_now(

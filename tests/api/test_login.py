@@ -56,7 +56,7 @@ async def test_setup_link_opens_once(app: FastAPI, stores: Stores) -> None:
         answer = await stranger.post("/api/v1/auth/setup", json={**wish, "email": "eve@example.com"})
 
     assert answer.status_code == 401
-    assert "this link is not valid: it opens once, and for 24 hours" in answer.json()["detail"]
+    assert "this link is not valid: it works once, within 24 hours" in answer.json()["detail"]
 
 
 async def test_second_setup_link_does_not_make_a_second_owner(app: FastAPI, stores: Stores) -> None:
@@ -152,9 +152,7 @@ async def test_refusals_are_all_alike(app: FastAPI, stores: Stores, credentials:
 
     assert answer.status_code == 401
     said = answer.json()
-    assert (
-        said["detail"] == "the e-mail address or the password is wrong; try again, or ask for a link to set a new one"
-    )
+    assert said["detail"] == "the email address or the password is wrong; try again, or ask for a link to set a new one"
     assert "set-cookie" not in answer.headers
 
 

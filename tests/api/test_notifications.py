@@ -118,10 +118,15 @@ async def test_alert_is_tested_by_every_way(api: AsyncClient, peer: HostilePeer)
     ("path", "body", "pointer", "words"),
     [
         ("webhooks", {"url": "ftp://x"}, "/url", "is not http or https"),
-        ("webhooks", {"url": "https://example.com", "types": ["nonsense"]}, "/types", "no event is called 'nonsense'"),
-        ("alerts", {"name": "x", "to": ["nobody"]}, "/to", "is no mail address and no URL"),
+        (
+            "webhooks",
+            {"url": "https://example.com", "types": ["nonsense"]},
+            "/types",
+            "event 'nonsense' does not exist",
+        ),
+        ("alerts", {"name": "x", "to": ["nobody"]}, "/to", "is neither an email address nor a URL"),
         ("alerts", {"name": "x", "to": ["slack://a/b/c"]}, "/to", "MAINSPRING_ALLOW_APPRISE"),
-        ("alerts", {"name": "x", "to": ["a@example.com"], "quiet": "never"}, "/quiet", "is no span of a day"),
+        ("alerts", {"name": "x", "to": ["a@example.com"], "quiet": "never"}, "/quiet", "is not a time range"),
         ("alerts", {"name": "x", "to": ["a@example.com"], "timezone": "europe/berlin"}, "/timezone", "Europe/Berlin"),
         ("alerts", {"name": "x", "to": ["a@example.com"], "job": "none"}, "", "no job 'none'"),
         ("alerts", {"name": "x", "to": ["a@example.com"], "colour": "red"}, "/colour", "unknown field 'colour'"),

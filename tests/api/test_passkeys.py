@@ -439,7 +439,7 @@ async def test_user_has_at_most_twenty_passkeys(app: FastAPI, store_url: str) ->
         await log_in(browser, passkey=device.get(*await offered(browser)))
         refused = await browser.post(f"{KEYS}/options", json={"password": PASSWORD})
 
-    assert (refused.status_code, "as many as are allowed" in refused.text) == (409, True)
+    assert (refused.status_code, "which is the maximum" in refused.text) == (409, True)
 
 
 @pytest.mark.parametrize(
@@ -478,7 +478,7 @@ async def test_server_without_a_fitting_address_says_what_to_set(stores: Stores,
         login = await browser.post(f"{AUTH}/login/passkey/options")
 
     assert [refused.status_code, login.status_code] == [409, 409]
-    assert "set MAINSPRING_PUBLIC_URL to its https address" in refused.text
+    assert "set MAINSPRING_PUBLIC_URL to its https URL" in refused.text
     assert "set MAINSPRING_PUBLIC_URL" in listed["unavailable"]
 
 

@@ -103,7 +103,7 @@ async def test_faults_of_a_rule_are_pointed_at(api: AsyncClient) -> None:
     again = await api.post("/api/v1/rules", json={"endpoint": "billing", "rule": BUSY})
 
     assert list(seen) == list(seen.values())
-    assert whose == ("/endpoint", "whose rules? give an endpoint or a job, and not both")
+    assert whose == ("/endpoint", "neither or both of endpoint and job were given; give one of them")
     assert (again.status_code, again.json()["type"]) == (409, "/problems/conflict")
 
 

@@ -116,7 +116,7 @@ async def test_stranger_is_refused_unless_a_role_is_set_for_strangers(
     app: FastAPI, issuer: LittleIssuer, stores: Stores, clock: FixedClock
 ) -> None:
     async with Browser(app) as browser:
-        assert "nobody here has the e-mail address ann@example.com" in await come_back(browser, issuer)
+        assert "no user has the email address ann@example.com" in await come_back(browser, issuer)
     adapter = OidcIssuer(issuer.url, CLIENT_ID, CLIENT_SECRET)
     settings = Settings(oidc_role="viewer")
     async with open_door(stores, clock, settings, issuer=adapter) as open_to_all, Browser(open_to_all) as browser:
@@ -152,7 +152,7 @@ LIES: dict[str, Callable[[LittleIssuer], None]] = {
     "that calls it verified in words": _says(email_verified="true"),
     "made for another client of several": _says(aud=[CLIENT_ID, "other"], azp="other"),
     "for several clients, and not said which": _says(aud=[CLIENT_ID, "other"]),
-    "made for another client": _says(azp="other"),
+    "issued for another client": _says(azp="other"),
     "with a list of addresses": _says(email=["ann@example.com"]),
     "with a subject that is no text": _says(sub=42),
     "with an endless subject": _says(sub="x" * 256),
@@ -183,8 +183,8 @@ async def test_callback_of_a_login_begun_elsewhere_is_refused(
         await victim.get(LOGIN)
         with_another = await refusal(victim, await victim.get(lure))
 
-    assert "not begun in this browser" in without_any
-    assert "not begun in this browser" in with_another
+    assert "not started in this browser" in without_any
+    assert "not started in this browser" in with_another
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ async def test_callback_with_a_cookie_that_we_did_not_make_is_refused(
         browser.cookies.set("mainspring-oidc", kept)
         said = await refusal(browser, await browser.get(back))
 
-    assert "not begun in this browser" in said
+    assert "not started in this browser" in said
 
 
 async def test_address_that_is_tied_to_one_account_is_not_given_to_another(
@@ -213,7 +213,7 @@ async def test_address_that_is_tied_to_one_account_is_not_given_to_another(
         begun = await other.get(LOGIN)
         said = await refusal(other, await other.get(issuer.log_in(begun.headers["location"])))
 
-    assert "ann@example.com is tied to another account of the issuer" in said
+    assert "ann@example.com is linked to another account of the identity provider" in said
 
 
 async def test_single_sign_on_voids_a_password_that_a_tenants_link_set(
@@ -263,7 +263,7 @@ async def test_code_is_redeemed_once(app: FastAPI, issuer: LittleIssuer, stores:
         again = await refusal(browser, await browser.get(back))
 
     assert first == ""
-    assert "begin again" in again
+    assert "start again" in again
 
 
 async def test_state_is_good_for_one_return_and_ten_minutes(
@@ -283,8 +283,8 @@ async def test_state_is_good_for_one_return_and_ten_minutes(
         too_late = await refusal(browser, await browser.get(issuer.log_in(late.headers["location"])))
 
     assert first == ""
-    assert "was finished before" in again
-    assert "begun too long ago" in too_late
+    assert "was already completed" in again
+    assert "started too long ago" in too_late
 
 
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/keys"])
@@ -301,13 +301,13 @@ async def test_answer_of_the_issuer_that_nests_or_never_ends_is_refused(
                 begun = await browser.get(issuer.log_in(begun.headers["location"]))
             said = await refusal(browser, begun)
 
-    assert "the issuer did not let you in" in said
+    assert "sign-in failed at the identity provider" in said
 
 
 async def test_issuer_that_is_away_or_refuses_is_said_in_words(app: FastAPI, issuer: LittleIssuer) -> None:
     async with Browser(app) as browser:
         said = await refusal(browser, await browser.get("/api/v1/auth/oidc/callback?error=access_denied"))
-    assert said.startswith("the issuer refused: access_denied")
+    assert said.startswith("sign-in failed at the identity provider: access_denied")
 
 
 async def test_refused_login_keeps_the_page_that_was_asked_for(app: FastAPI, issuer: LittleIssuer) -> None:

@@ -71,7 +71,7 @@ def test_app_is_set_up_asked_for_at_login_and_disabled(browser: Browser, site: S
         secret = factor.locator(".mantine-Code-root").first.inner_text()
         factor.get_by_label("Code").fill("000")
         factor.get_by_role("button", name="Confirm code").click()
-        expect(page.get_by_text("the code is wrong or was used before").first).to_be_visible()
+        expect(page.get_by_text("the code is wrong or was already used").first).to_be_visible()
         factor.get_by_label("Code").fill(code_of(secret))
         factor.get_by_role("button", name="Confirm code").click()
         expect(factor.get_by_text("Your login asks for a code. 10 recovery codes are left.")).to_be_visible()
@@ -81,7 +81,7 @@ def test_app_is_set_up_asked_for_at_login_and_disabled(browser: Browser, site: S
         sign_in(page, email)
         page.get_by_label("Code").fill("wrong")
         page.get_by_role("button", name="Sign in", exact=True).click()
-        expect(page.get_by_role("alert")).to_contain_text("the code is wrong or was used before")
+        expect(page.get_by_role("alert")).to_contain_text("the code is wrong or was already used")
         page.get_by_label("Code").fill(recovery[0])
         page.get_by_role("button", name="Sign in", exact=True).click()
         expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
@@ -185,7 +185,7 @@ def test_address_without_passkeys_says_what_to_set(browser: Browser, site: Site)
         page.goto("/settings?tab=account")
         passkeys = card(page, "Passkeys")
 
-        expect(passkeys.get_by_role("status")).to_contain_text("set MAINSPRING_PUBLIC_URL to its https address")
+        expect(passkeys.get_by_role("status")).to_contain_text("set MAINSPRING_PUBLIC_URL to its https URL")
         expect(passkeys.get_by_role("button", name="Add passkey")).to_have_count(0)
 
 

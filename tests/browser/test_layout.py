@@ -57,6 +57,15 @@ CUT = """() => [...document.querySelectorAll('main .mark, main .mantine-Badge-ro
 }).map(each => each.textContent.slice(0, 60))"""
 
 
+# Keeps every chart that is ever shown without a width; the page looks again after each change of its own.
+NARROW = """() => {
+    window.narrow = [];
+    const look = () => { for (const each of document.querySelectorAll('main svg[role=img]'))
+        if (!each.getBoundingClientRect().width) window.narrow.push(each.getAttribute('aria-label')); };
+    new MutationObserver(look).observe(document.body, {childList: true, subtree: true});
+}"""
+
+
 def left(page: Page, script: str) -> list[object]:
     """What a script still finds once the page has followed a change of its width; charts are drawn again after it."""
     with suppress(TimedOut):
@@ -108,12 +117,28 @@ def test_axes_are_whole_and_legends_name_every_colour(page: Page, site: Site, sh
             settle(page)
             assert left(page, OUTSIDE) == []
         go(page, f"/endpoints/{shown['endpoint']}")
+        expect(page.get_by_role("img", name="Time between the last")).to_be_visible()
         assert left(page, OUTSIDE) == []
     page.set_viewport_size({"width": 1440, "height": 900})
     go(page, "/")
     card = page.locator(".mantine-Card-root").filter(has=page.get_by_role("heading", name="Runs", exact=True))
     expect(card).to_contain_text("success")
     expect(card).to_contain_text("failure")  # what the server calls it, as in the list of runs
+
+
+def test_charts_have_their_width_before_they_are_first_shown(page: Page, site: Site) -> None:
+    drawn = site.add("drawn at once")["id"]
+    go(page, "/jobs")
+    page.evaluate(NARROW)
+    go(page, "/")
+    expect(page.get_by_role("img", name="runs in the last 24 hours")).to_be_visible()
+    go(page, f"/endpoints/{drawn}")
+    expect(page.get_by_text("It takes three runs to draw this.")).to_be_visible()
+    for _ in range(3):
+        site.run(drawn)
+    expect(page.get_by_role("img", name="Time between the last 2 runs")).to_be_visible()
+
+    assert page.evaluate("window.narrow") == []
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ def test_pause_ends_at_an_instant_of_ones_own_and_every_place_says_so(page: Page
     page.get_by_role("option", name="until a day and time").click()
     dialog.get_by_label("Until").fill("2000-01-01T09:30")
     dialog.get_by_role("button", name="Pause").click()
-    expect(dialog.get_by_text("give a later instant")).to_be_visible()
+    expect(dialog.get_by_text("give a later time")).to_be_visible()
     dialog.get_by_label("Until").fill("2090-01-31T09:30")
     dialog.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("alert").filter(has_text="It goes on in ")).to_be_visible()

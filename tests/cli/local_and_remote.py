@@ -68,6 +68,7 @@ def timeless(text: str) -> str:
 @asynccontextmanager
 async def open_pair(folder: Path, postgres_url: str = "", look: Look | None = None) -> AsyncIterator[Pair]:
     # The server shares a process with the commands here, and its log must not stand among their output.
+    before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     settings = {"MAINSPRING_DATA_DIR": str(folder), "MAINSPRING_SECRET_KEY": b64encode(bytes(32)).decode()}
     if postgres_url:
@@ -79,4 +80,4 @@ async def open_pair(folder: Path, postgres_url: str = "", look: Look | None = No
             app.dependency_overrides[recognise] = by_key
             async with served(app) as server:
                 yield Pair(Shell(settings), server, stores, url)
-    structlog.reset_defaults()
+    structlog.configure(**before)

@@ -37,7 +37,7 @@ def test_link_for_the_first_owner_is_made_only_while_there_is_none(shell: Shell)
     shell.ok("user", "add", "ann@example.com", "--password-stdin", stdin=PASSWORD)
 
     assert "#token=" in link
-    assert "this installation has users already" in shell.refused("user", "link", code=4)
+    assert "this installation already has users" in shell.refused("user", "link", code=4)
     assert "set MAINSPRING_PUBLIC_URL" in shell("user", "link", "ann@example.com").stderr
     assert "#token=" in shell.json("user", "link", "ann@example.com")["link"]
 
@@ -45,14 +45,14 @@ def test_link_for_the_first_owner_is_made_only_while_there_is_none(shell: Shell)
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("user", "add", "nobody"), 1, "email 'nobody' is no e-mail address; write it like ann@example.com"),
+        (("user", "add", "nobody"), 1, "email 'nobody' is not an email address; write it like ann@example.com"),
         (("user", "password", "ann@example.com"), 1, "there is no terminal to ask for the password"),
         (("user", "disable", "an@example.com"), 3, "did you mean 'ann@example.com'?"),
         (("user", "disable", "ann@example.com"), 4, "the last operator of this installation"),
         (("member", "role", "bo@example.com", "--role", "viewer"), 3, "no member 'bo@example.com'"),
         (("member", "remove", "ann@example.com"), 4, "without an owner"),
         (("apikey", "revoke", "abcdefgh"), 3, "no live API key 'abcdefgh'"),
-        (("apikey", "create", "x", "--expires", "10s"), 1, "a key cannot live for 0:00:10"),
+        (("apikey", "create", "x", "--expires", "10s"), 1, "a key cannot be valid for 0:00:10"),
         (("tenant", "create", "No Such"), 1, "tenant id 'No Such' is not valid"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

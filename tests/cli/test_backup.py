@@ -215,5 +215,5 @@ def test_file_or_folder_that_is_not_there_is_told_before_anything_else(shell: Sh
     backup = shell.refused("backup", str(tmp_path / "nowhere" / "file"))
     restore = shell.refused("restore", str(tmp_path / "file"))
 
-    assert backup == f"there is no folder {tmp_path / 'nowhere'}; make it, or name another"
-    assert restore == f"there is no file {tmp_path / 'file'}; name one that `mainspring backup` wrote"
+    assert backup == f"directory {tmp_path / 'nowhere'} does not exist; create it, or name another"
+    assert restore == f"file {tmp_path / 'file'} does not exist; name one that `mainspring backup` wrote"

@@ -233,9 +233,7 @@ def test_name_of_an_archived_endpoint_is_answered_with_its_id(any_shell: Shell) 
 
     said = any_shell.refused("endpoint", "show", "health", code=3)
 
-    assert said.startswith(
-        f"no endpoint 'health'; an archived one had this name, and is found by its id {endpoint['id']}"
-    )
+    assert said.startswith(f"no endpoint 'health'; an archived endpoint had this name; its id is {endpoint['id']}")
     assert any_shell.json("endpoint", "show", endpoint["id"])["name"] == "health"
 
 

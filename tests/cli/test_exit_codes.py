@@ -100,10 +100,10 @@ def test_database_that_does_not_answer_is_5(tmp_path: Path) -> None:
         ("MAINSPRING_TENANT", "Bad Tenant", "MAINSPRING_TENANT: tenant id 'Bad Tenant' is not valid; use 1 to 63 of"),
         ("MAINSPRING_DATABASE_URL", "mysql://u:hunter2@h/x", "unknown kind of database 'mysql'; give sqlite:///"),
         ("MAINSPRING_DATABASE_URL", "u:hunter2@h/x", "unknown kind of database; give sqlite:///"),
-        ("MAINSPRING_DATABASE_URL", "sqlite://", "names no file; write sqlite:///path/to/file.db"),
+        ("MAINSPRING_DATABASE_URL", "sqlite://", "has no file; write sqlite:///path/to/file.db"),
         ("MAINSPRING_DATABASE_URL", "sqlite:///proc/x.db", "cannot open the database file /proc/x.db"),
         ("MAINSPRING_DATABASE_URL", "postgresql://u:hun/ter2@h:port/x", "the URL cannot be read; "),
-        ("MAINSPRING_SECRET_KEY", "abc", "is not 32 bytes in base64; make one with"),
+        ("MAINSPRING_SECRET_KEY", "abc", "is not 32 bytes in base64; create one with"),
         ("MAINSPRING_DATA_DIR", "/proc/nowhere", "set MAINSPRING_DATA_DIR to a folder that is"),
     ],
 )

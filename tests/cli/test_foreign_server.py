@@ -131,9 +131,9 @@ def test_connection_that_closes_is_reported_with_the_address() -> None:
     with serving(b"") as server:
         message = through(server).refused("endpoint", "list", code=5)
 
-    assert message.startswith("no answer from the server: ")
+    assert message.startswith("no response from the server: ")
     assert message.endswith(
-        f"({server}); a Mainspring server must be running at this address; start it, or correct the address"
+        f"({server}); a Mainspring server must be running at this URL; start it, or correct the URL"
     )
 
 
@@ -141,7 +141,7 @@ def test_server_that_speaks_another_protocol_is_reported() -> None:
     with serving(b"SSH-2.0-OpenSSH_9.2p1\r\n") as server:
         message = through(server).refused("endpoint", "list", code=5)
 
-    assert "a Mainspring server must be running at this address" in message
+    assert "a Mainspring server must be running at this URL" in message
 
 
 @pytest.mark.parametrize("server", ["http://127.0.0.1:99999", "http://[::1", "http://"])

@@ -148,7 +148,7 @@ def test_settings_are_all_listed_with_secrets_masked(shell: Shell) -> None:
         "name": "MAINSPRING_KEEP_RUNS",
         "value": "30d",
         "default": "30d",
-        "meaning": "How long runs are kept.",
+        "meaning": "Retention of runs.",
     }
     assert all(row["meaning"].endswith(".") for row in rows.values())
     assert "hunter2" not in shell.ok("settings")

@@ -119,4 +119,4 @@ def test_without_a_model_everything_else_works_and_says_how_to_add_one(shell: Sh
     assert "no session 'ses_1'" in shell.refused("sessions", "show", "ses_1", code=3)
     assert "rules alone, which need no key" in shell("doctor").stdout
     shell.env["MAINSPRING_MODEL"] = "small"
-    assert "names no model" in shell("doctor").stdout
+    assert "is not a model" in shell("doctor").stdout

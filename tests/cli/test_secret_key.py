@@ -69,7 +69,7 @@ def test_keys_of_a_variable_are_changed_step_by_step(keyed: Shell) -> None:
 def test_change_with_one_key_in_the_variable_says_what_to_do_first(keyed: Shell) -> None:
     refused = keyed.refused("secret-key", "rotate", code=4)
 
-    assert f"holds one key, {key_id(OLD)}, and a change needs two" in refused
+    assert f"holds one key, {key_id(OLD)}, and a rotation needs two" in refused
     assert "give every process OLD,NEW and restart it, then NEW,OLD, then run this again" in refused
 
 
@@ -113,7 +113,7 @@ async def test_change_is_refused_while_workers_elsewhere_may_not_see_the_file(da
         shared = await asyncio.to_thread(shell.ok, "secret-key", "rotate", "--shared-file", "--settle", "1ms")
 
     assert "workers on other machines are alive: elsewhere-7-abcdef" in refused
-    assert "values sealed again: 1" in shared
+    assert "values encrypted again: 1" in shared
 
 
 @pytest.mark.parametrize("kind", ["scheduler", "planner", "notifier"])

@@ -332,4 +332,4 @@ def test_scheduler_has_as_many_places_as_it_may_open_files_for(
     assert (found["level"] == "warning") is (places < 1_000)
     if places < 1_000:
         assert "let that process open 2,256 files (ulimit -n, LimitNOFILE)" in found["way_out"]
-        assert "places reduced" in scheduler.output
+        assert "concurrency reduced" in scheduler.output

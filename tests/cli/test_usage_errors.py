@@ -10,7 +10,7 @@ ADD = ("endpoint", "add", "x", "--url", "https://example.com/")
 CASES = {
     "a scope with a typo": (
         ("apikey", "create", "ci", "--scope", "reed"),
-        "--scope 'reed' is none of read, run, write, admin, did you mean 'read'?",
+        "--scope 'reed' is not one of read, run, write, admin, did you mean 'read'?",
     ),
     "an option as another door calls it": (
         (*ADD, "--interval", "5s"),
@@ -81,9 +81,9 @@ CASES = {
     "letters for a number": (("runs", "-n", "abc"), "--limit 'abc' is not a whole number; write it in digits"),
     "a number beyond the bounds": (
         ("serve", "--port", "99999"),
-        "--port '99999' is above the most that is allowed; give 65535 or less",
+        "--port '99999' is above the maximum; give 65535 or less",
     ),
-    "an unknown format": (("job", "list", "-o", "yaml"), "--output 'yaml' is none of table, json; choose one"),
+    "an unknown format": (("job", "list", "-o", "yaml"), "--output 'yaml' is not one of table, json; choose one"),
 }
 
 

@@ -113,7 +113,7 @@ def test_document_from_standard_input(shell: Shell) -> None:
         (
             ["execution", "cancel", "exe_0"],
             1,
-            "cancel needs a reason, which stands in the log: say why it is done, with",
+            "cancel needs a reason, which is recorded in the log: give it with",
         ),
         (["execution", "order", "cancel", "--workflow", "x"], 1, "cancel needs a reason"),
         (["execution", "order", "skip", "--workflow", "x", "--dry-run"], 1, "with --reason or as `reason`"),

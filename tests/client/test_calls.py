@@ -163,7 +163,7 @@ def test_server_that_is_not_there_is_unreachable() -> None:
         Client("http://127.0.0.1:9", "all", tries=1) as client,
         pytest.raises(
             Unreachable,
-            match=r"no answer from the server: .* \(http://127.0.0.1:9\); a Mainspring server must be running",
+            match=r"no response from the server: .* \(http://127.0.0.1:9\); a Mainspring server must be running",
         ),
     ):
         client.jobs.list()

@@ -44,5 +44,5 @@ def test_misspelt_names_are_refused_with_what_there_is() -> None:
             client.endpoints.list(jop="x")  # type: ignore[call-arg]  # the mistake is the point
         with pytest.raises(TypeError, match=r"endpoints.read\(\) needs the argument 'endpoint'"):
             client.endpoints.read()  # type: ignore[call-arg]  # the mistake is the point
-        with pytest.raises(TypeError, match=r"endpoints.read\(\) takes 1 arguments without a name, and 2 were given"):
+        with pytest.raises(TypeError, match=r"endpoints.read\(\) takes 1 positional arguments, and 2 were given"):
             client.endpoints.read("a", "b")  # type: ignore[call-arg]  # the mistake is the point

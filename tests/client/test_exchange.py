@@ -75,7 +75,7 @@ def test_gives_up_after_some_tries() -> None:
 
 
 def test_failure_of_the_server_is_not_repeated() -> None:
-    with pytest.raises(ServerFailed, match=r"the answer, HTTP 502, is not one of Mainspring's API: Bad gateway"):
+    with pytest.raises(ServerFailed, match=r"the response, HTTP 502, is not from Mainspring's API: Bad gateway"):
         play(reading(), Reply(502, {}, b"Bad gateway"))
 
 

@@ -136,7 +136,7 @@ def test_time_zone_that_is_assumed_is_stated() -> None:
 
     assert assumed.endpoints["example.com"]["timezone"] == "UTC"
     assert assumed.remarks == [
-        "times are read as UTC: the crontab names no time zone, and cron used the one of its machine; "
+        "times are read as UTC: the crontab has no time zone, and cron used the one of its machine; "
         "give that one, for example --tz Europe/Berlin"
     ]
     assert named.endpoints["example.com"]["timezone"] == "Europe/Berlin"

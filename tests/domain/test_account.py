@@ -66,8 +66,8 @@ def test_what_is_no_email_is_refused(text: object) -> None:
     [
         ("eleven char", "has 11 characters; it needs at least 12"),
         ("x" * 257, "has 257 characters; at most 256"),
-        ("aaaaaaaaaaaaaaa", "among the first that anybody would try"),
-        ("ann@example.com", "among the first that anybody would try"),
+        ("aaaaaaaaaaaaaaa", "one of the most common ones"),
+        ("ann@example.com", "one of the most common ones"),
         ("\ud800" + "x" * 20, "half a character"),
         (None, "is not text"),
     ],
@@ -97,7 +97,7 @@ def test_role_that_does_not_exist_is_refused_with_those_that_do() -> None:
 
 @pytest.mark.parametrize("life", [timedelta(0), timedelta(seconds=59), timedelta(days=4_000), timedelta(days=-1)])
 def test_key_lives_for_a_minute_to_ten_years(life: timedelta) -> None:
-    with pytest.raises(InvalidInput, match="a key cannot live for"):
+    with pytest.raises(InvalidInput, match="a key cannot be valid for"):
         check_key_life(life)
 
 

@@ -49,7 +49,7 @@ def test_interval_takes_effect_at_once_and_repeating_it_tells_nothing() -> None:
 
 
 def test_sleeper_is_woken_with_its_hints_in_place() -> None:
-    asleep = idle(paused_until=FOREVER, next_run_at=FOREVER)
+    asleep = idle(paused_until=FOREVER, next_run_at=FOREVER, advice_may_resume=True)
 
     after, told = fired(a_rule(resume=True, run="now", interval="30s", cooldown="1m"), asleep)
 
@@ -89,7 +89,8 @@ def test_new_hint_of_another_author_or_a_moved_run_is_told() -> None:
     other = replace(hinted, interval_hint=replace(hinted.interval_hint, author="user"))
     assert fired(a_rule(interval="30s"), other)[1] != []
     assert fired(a_rule(run="in 40s", cooldown="1m"), hinted)[1][0] is EventType.RULE_FIRED
-    paused = idle(paused_until=NOW + SECOND, next_run_at=NOW + SECOND, pause_reason="other words")
+    until = NOW + SECOND
+    paused = idle(paused_until=until, next_run_at=until, pause_reason="other words", pause_author="rule:other")
     assert fired(a_rule(pause="1s"), paused)[1] == [EventType.RULE_FIRED, EventType.ENDPOINT_PAUSED]
 
 

@@ -28,7 +28,7 @@ def judged(when: str) -> bool | str:
     ("when", "answer"),
     [
         ("body.used / body.total > 0.9", True),
-        ("body.used / body.total", "gives double; it must be true or false"),
+        ("body.used / body.total", "returns double; it must be true or false"),
         ("duration_ms > 3 * health.h24.duration_ms", False),
         ("3 * health.h24.duration_ms > duration_ms", True),
         ("body.depth * 1.2 > 500", True),
@@ -51,7 +51,7 @@ def judged(when: str) -> bool | str:
 )
 def test_rule_reckons_with_whole_and_fractional_numbers(when: str, answer: bool | str) -> None:
     if when == "body.used / body.total":
-        with pytest.raises(InvalidInput, match="gives double"):
+        with pytest.raises(InvalidInput, match="returns double"):
             judged(when)
     else:
         assert judged(when) == answer

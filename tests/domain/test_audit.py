@@ -22,7 +22,7 @@ ENDS = {
     "a tail that is missing": (replace(HEAD, seq=3), AuditFault(3, "the end is missing: the trail had 3 entries")),
     "a head that was changed": (
         replace(HEAD, seal="0" * 64),
-        AuditFault(2, "the head of the trail was changed: it has another seal than the last entry"),
+        AuditFault(2, "the head of the trail was changed: its seal differs from that of the last entry"),
     ),
 }
 

@@ -78,7 +78,9 @@ def test_hint_that_runs_out_between_runs_gives_the_baseline_back() -> None:
 
 
 def test_sleeping_sibling_is_woken_by_what_was_recorded() -> None:
-    asleep = an_endpoint("page", id="ep_2", interval_ms=3_600_000, paused_until=FOREVER, next_run_at=FOREVER)
+    asleep = an_endpoint(
+        "page", id="ep_2", interval_ms=3_600_000, paused_until=FOREVER, next_run_at=FOREVER, advice_may_resume=True
+    )
     slow = {minute: f'{{"load": {5000 if minute >= 4 else 100}}}' for minute in range(10)}
     history = {"ep_1": tuple(recorded(minute, body=body) for minute, body in slow.items())}
     wake = a_rule(asleep, when="siblings.watch.body.load > 3000", resume=True, run="now", cooldown="10m")

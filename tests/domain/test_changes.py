@@ -142,11 +142,11 @@ def test_a_pause_ends_where_it_was_told_to_or_never() -> None:
 
 @pytest.mark.parametrize("until", [NOW, NOW - timedelta(microseconds=1), DAY])
 def test_a_pause_that_would_be_over_is_refused(until: datetime) -> None:
-    with pytest.raises(InvalidInput, match="; give a later instant") as refusal:
+    with pytest.raises(InvalidInput, match="; give a later time") as refusal:
         pause(hourly(), until, "", NOW, "ann", CRON)
 
     assert str(refusal.value).startswith(
-        f"cannot pause until {refusal.value.value}, it is already 2025-01-01T12:20:00Z"
+        f"cannot pause until {refusal.value.value}, which is not after the current time 2025-01-01T12:20:00Z"
     )
     assert refusal.value.field == "until"
 
@@ -235,7 +235,7 @@ def test_a_request_during_a_run_is_queued_behind_it() -> None:
     [
         (
             {"archived_at": NOON},
-            "endpoint 'billing' is archived; an archived endpoint never runs again; add a new one",
+            "endpoint 'billing' is archived; an archived endpoint never runs again; create a new one",
         ),
         (
             {"parked_at": NOON, "parked_reason": "lost its worker 5 times"},
@@ -263,7 +263,7 @@ def test_over_quota_a_request_is_refused_until_the_month_is_over() -> None:
         request_run(deferred, NOW, "ann", CRON)
 
     assert str(refusal.value) == (
-        "endpoint 'billing' waits until 2025-02-01T00:00:00Z because its tenant used up its runs of the month; "
+        "endpoint 'billing' waits until 2025-02-01T00:00:00Z because its tenant used up its monthly runs; "
         "raise the quota runs_per_month or wait"
     )
     assert (refusal.value.quota, refusal.value.limit) == ("runs_per_month", 0)

@@ -54,7 +54,7 @@ def judge(condition: str, body: bytes = BODY) -> bool | str:
         ("body.missing == 1", 'Key not found in map : "missing"'),
         ("body.depth / 0 == 1", "divide by zero"),
         ("body.ok + 1 == 2", "No matching overloads found : _+_(bool, int64)"),
-        ("body", "gives map<dyn, dyn>; it must be true or false"),
+        ("body", "returns map<dyn, dyn>; it must be true or false"),
     ],
 )
 def test_a_condition_is_true_false_or_an_error_in_words(condition: str, answer: bool | str) -> None:
@@ -81,20 +81,20 @@ def test_a_condition_is_true_false_or_an_error_in_words(condition: str, answer: 
         (
             "true &&\n  foo",
             "the condition does not compile at line 2, column 3: "
-            "undeclared reference to 'foo'; there are status_code, headers, body, duration_ms",
+            "undeclared reference to 'foo'; known names are status_code, headers, body, duration_ms",
         ),
         (
             "status_code + 'a' == 'b'",
             "the condition does not compile at line 1, column 13: "
             "found no matching overload for '_+_' applied to '(int, string)'",
         ),
-        ("status_code", "the condition gives int; it must be true or false; compare it with something"),
+        ("status_code", "the condition returns int; it must be true or false; compare it with something"),
         (
             "status_code" + " + 1" * 40 + " > 0",
             "the condition does not compile: Exceeded max recursion depth of 32 when parsing.",
         ),
-        ("'a\0'", "the condition contains NUL or half a character; leave it out"),
-        ("'\ud800'", "the condition contains NUL or half a character; leave it out"),
+        ("'a\0'", "the condition contains NUL or half a character; remove it"),
+        ("'\ud800'", "the condition contains NUL or half a character; remove it"),
         (
             "true" + " " * CHARS_MAX,
             f"the condition is {CHARS_MAX + 4} characters long; at most 2000 are allowed; shorten it",

@@ -84,7 +84,7 @@ def test_expressions_that_can_fire_are_accepted(expression: str) -> None:
         pytest.param("0 0 ? * *", "has a bad day-of-month field: '?' is not understood", id="quartz-question-mark"),
         pytest.param("0 0 31 2 *", "never fires", id="31-february"),
         pytest.param("0 0 */29 2 MON#5", "never fires", id="no-match-in-50-years"),
-        pytest.param("@reboot", "names no time", id="at-reboot"),
+        pytest.param("@reboot", "has no time", id="at-reboot"),
         pytest.param("@every 5m", "is not cron", id="at-every"),
         pytest.param("@dayly", "is unknown", id="a-misspelt-alias"),
         pytest.param("٥ * * * *", "contains U+0665", id="arabic-digits"),
@@ -146,7 +146,7 @@ def test_expressions_that_cannot_be_meant_are_refused_with_the_field_and_the_rea
             "cron '@dayly' is unknown; "
             "the aliases are @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, did you mean '@daily'?",
         ),
-        ("٥ * * * *", "cron '٥ * * * *' contains U+0665; only ASCII letters, digits and signs are read: retype it"),
+        ("٥ * * * *", "cron '٥ * * * *' contains U+0665; only ASCII characters are allowed: retype it"),
     ],
 )
 def test_a_refusal_says_what_happened_the_rule_and_the_way_out(expression: str, message: str) -> None:
@@ -157,7 +157,7 @@ def test_a_refusal_says_what_happened_the_rule_and_the_way_out(expression: str, 
 
 
 def test_seconds_are_refused_where_five_fields_are_wanted() -> None:
-    with pytest.raises(InvalidInput, match="has 6 fields; 5 are wanted here: leave out the first one, the seconds"):
+    with pytest.raises(InvalidInput, match="has 6 fields; use 5 fields here: remove the first one, the seconds"):
         check_cron("* * * * * *", "UTC", allow_seconds=False)
 
     check_cron("* * * * *", "UTC", allow_seconds=False)
@@ -205,7 +205,7 @@ def test_other_time_zones_are_refused_with_the_nearest_known_name(name: object, 
         check_timezone(name)
 
     assert str(refusal.value).startswith("time zone '")
-    rule = "' is not known; use an IANA name such as 'Europe/Berlin' or 'UTC'"
+    rule = "' is unknown; use an IANA name such as 'Europe/Berlin' or 'UTC'"
     assert rule + tail in str(refusal.value)
     assert refusal.value.field == "timezone"
 

@@ -55,9 +55,9 @@ def test_a_life_of_up_to_a_day_is_allowed(ttl: timedelta) -> None:
 
 @pytest.mark.parametrize("ttl", [timedelta(0), -DAYS, DAYS + timedelta(microseconds=1), 366 * DAYS])
 def test_any_other_life_is_refused(ttl: timedelta) -> None:
-    with pytest.raises(InvalidInput, match="a hint lives longer than 0s and at most 24h") as refusal:
+    with pytest.raises(InvalidInput, match="a hint is valid for more than 0s and at most 24h") as refusal:
         make_interval_hint(NOON, 1_000, ttl)
-    with pytest.raises(InvalidInput, match="a hint lives longer than 0s and at most 24h"):
+    with pytest.raises(InvalidInput, match="a hint is valid for more than 0s and at most 24h"):
         make_one_shot_hint(NOON, NOON, ttl)
 
     assert refusal.value.field == "ttl"
@@ -68,8 +68,8 @@ def test_a_one_shot_that_would_come_after_its_own_expiry_is_refused_with_the_rea
     with pytest.raises(InvalidInput) as refusal:
         make_one_shot_hint(NOON, when)
 
-    assert "lies beyond its own expiry at 2025-01-01T12:30:00" in str(refusal.value)
-    assert "give an earlier instant or a longer ttl (at most 24h)" in str(refusal.value)
+    assert "is later than its own expiry at 2025-01-01T12:30:00" in str(refusal.value)
+    assert "give an earlier time or a longer ttl (at most 24h)" in str(refusal.value)
     assert refusal.value.field == "next_run_at"
 
 

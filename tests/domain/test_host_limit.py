@@ -38,7 +38,7 @@ def test_limits_are_read_as_they_are_written() -> None:
         ("example.com=5/d", "'5/d' of 'example.com=5/d' is not a limit"),
         ("example.com=", "'' of 'example.com=' is not a limit"),
         ("example.com=5,burst 3", "has a burst without a rate; a burst belongs to a rate; add one, like 5/s"),
-        ("example.com=0", "'0' is out of bounds; a limit is from 1 to 100,000; choose one within"),
+        ("example.com=0", "'0' is out of bounds; a limit is from 1 to 100,000; choose another"),
         ("a=1;a=2", "'a' is given twice; each pattern has one entry; join the two"),
     ],
 )

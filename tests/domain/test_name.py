@@ -36,13 +36,13 @@ def test_readable_names_are_kept_in_one_form(text: str, kept: str) -> None:
     [
         pytest.param(
             "job_" + "0f" * 16,
-            f"job name 'job_{'0f' * 16}' has the form of an id; a name is told from ids: write another",
+            f"job name 'job_{'0f' * 16}' has the form of an id; names must be distinct from ids: choose another",
             id="an-id",
         ),
         pytest.param("", "job name '' is empty; a name has 1 to 100 characters: write one", id="empty"),
         pytest.param(
             " \u3000 ",
-            "job name ' \\u3000 ' is only spaces; a name has 1 to 100 characters: write one",
+            "job name ' \\u3000 ' consists of spaces; a name has 1 to 100 characters: write one",
             id="only-spaces",
         ),
         pytest.param(
@@ -73,7 +73,7 @@ def test_readable_names_are_kept_in_one_form(text: str, kept: str) -> None:
         ),
         pytest.param(
             "\u200d\ufe0f",
-            "job name '\\u200d️' shows nothing; a name must be readable: use a letter or a digit",
+            "job name '\\u200d️' is invisible; a name must be readable: use a letter or a digit",
             id="nothing-to-see",
         ),
         pytest.param(

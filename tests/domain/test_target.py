@@ -76,7 +76,7 @@ def test_ordinary_ports_pass(port: int) -> None:
         (
             "http://127.1/",
             "url 'http://127.1/' has the host '127.1'; "
-            "an IPv4 address is four decimal numbers such as 192.0.2.1; write it so",
+            "an IPv4 address is four decimal numbers such as 192.0.2.1; write it like that",
         ),
         ("http://a:b@c/", "url carries a user name or password; these are not allowed in a URL; send a secret header"),
         (
@@ -84,7 +84,7 @@ def test_ordinary_ports_pass(port: int) -> None:
             "url 'http://a.example:22/' has the port 22, which is below 1024 and neither 80 nor 443; "
             "use another, or have the operator allow it in MAINSPRING_ALLOW_PORTS",
         ),
-        ("ftp://a/", "url 'ftp://a/' is not http or https; begin it with http:// or https://"),
+        ("ftp://a/", "url 'ftp://a/' is not http or https; start it with http:// or https://"),
     ],
 )
 def test_a_refusal_says_what_the_rule_and_the_way_out(url: str, message: str) -> None:

@@ -33,7 +33,7 @@ def test_proposals_do_what_they_say() -> None:
     assert applied("propose_interval", 60_000, interval_ms=20_000).next_run_at == START + MINUTE
     assert applied("propose_next_time", next_run_at=SOON).next_run_at == START + 10 * MINUTE
     assert applied("pause_until", until=SOON).paused_until == START + 60 * MINUTE  # never earlier than planned
-    asleep = an_endpoint("two", paused_until=FOREVER, next_run_at=FOREVER)
+    asleep = an_endpoint("two", paused_until=FOREVER, next_run_at=FOREVER, advice_may_resume=True)
     assert applied("pause_until", endpoint=asleep, until=None).paused_until is None
     parked = an_endpoint("three", parked_at=START)
     assert applied("pause_until", endpoint=parked, until=None) == parked

@@ -98,7 +98,7 @@ async def test_immediate_restarts_lose_no_acknowledged_result_and_work_goes_on_b
 
     figures(restarts=restarts, max_resume_s=round(max(gaps), 2), **ledger.figures())
     assert survivors == workers
-    assert nursery.count("database away") >= restarts
+    assert nursery.count("database unavailable") >= restarts
     assert unrecorded(crash_stage, ledger) == set()
     assert max(gaps) <= pace.fair(RESUMES_WITHIN_S)
     assert ledger.lost() == []
@@ -132,7 +132,7 @@ async def test_outage_of_the_database_is_not_taken_for_the_death_of_workers(
             ledger = await read_ledger(stores, journal.entries())
 
     figures(lost_workers=nursery.count("worker lost"), **ledger.figures())
-    assert nursery.count("database away") > 0
+    assert nursery.count("database unavailable") > 0
     assert nursery.count("worker lost") == 0
     assert {(run.status, run.attempt) for run in ledger.runs} == {(RunStatus.SUCCESS, 1)}
 
@@ -145,7 +145,7 @@ async def resume_s(tail: Tail) -> float:
 
 
 def noticed(worker: Worker) -> bool:
-    return any(line["event"] == "database away" for line in worker.lines)
+    return any(line["event"] == "database unavailable" for line in worker.lines)
 
 
 async def go_away(how: str, cluster: Cluster, proxy: FaultProxy) -> None:

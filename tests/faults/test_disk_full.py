@@ -95,7 +95,7 @@ async def test_a_full_disk_stops_writes_but_not_the_process_and_clears_by_itself
             tail = Tail(journal)
             await until(lambda: tail.grown() >= 80, "work goes on")
             disk.fill(worker)
-            await until(lambda: nursery.count("database away") > 0, "the disk is full", 60)
+            await until(lambda: nursery.count("database unavailable") > 0, "the disk is full", 60)
             before = Vitals.of(worker.pid)
             await holds_for(lambda: worker.is_running, "the process lives on", seconds)
             after, stalled_at = Vitals.of(worker.pid), tail.grown()

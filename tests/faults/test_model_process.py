@@ -114,7 +114,7 @@ async def test_killed_model_process_fails_its_session_and_is_back_while_slots_go
         (lost, *_) = await lived_in.sessions()
 
     assert (code, is_there(second)) == (0, False)
-    assert lost.detail.note == "the process of the model ended (signal 9) in the middle of it"
+    assert lost.detail.note == "the model process exited (signal 9) during the session"
     assert_nothing_was_missed(await lived_in.ledger())
 
 

@@ -41,7 +41,13 @@ async def load(stage: Stage, journal: Journal) -> None:
             for number in range(WATCHES)
         ]
         asleep = calling(
-            journal.url("/asleep"), from_at, 3_600_000, name="asleep", paused_until=FOREVER, anchor_at=from_at
+            journal.url("/asleep"),
+            from_at,
+            3_600_000,
+            name="asleep",
+            paused_until=FOREVER,
+            advice_may_resume=True,
+            anchor_at=from_at,
         )
         await fill(desk.stores, [*watches, asleep])
         for watch in watches:

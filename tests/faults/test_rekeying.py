@@ -198,7 +198,7 @@ async def test_change_that_was_killed_is_finished_by_the_next(stage: Stage, plac
         if place == "after_reseal":
             assert min(halfway[key_id(new)], halfway[key_id(old)]) > 0
         assert (code, scene.file.read()) == (0, (new,)), said
-        assert f"going on with the change to key {key_id(new)}" in said
+        assert f"continuing the unfinished rotation to key {key_id(new)}" in said
         assert await count_sealed(desk.stores) == Counter({key_id(new): scene.count + 1})
 
 

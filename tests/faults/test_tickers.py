@@ -235,7 +235,7 @@ async def test_lock_that_is_killed_wiped_and_cut_off_stops_nobody_and_lets_nobod
                 await weather.work_goes_on()
                 await network.resume()
                 await weather.work_goes_on()
-            failures, lock_away = nursery.count("worker failed"), nursery.count("lock away")
+            failures, lock_away = nursery.count("worker failed"), nursery.count("lock unavailable")
         breach = await first_breach(stores)
 
     keys = keys_by_effect(journal.entries())

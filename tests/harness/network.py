@@ -12,7 +12,7 @@ is left behind, however the tests end. The machine's own network is not touched.
             network.pull("worker")      every packet from and to the host is lost; neither side hears of it
             network.plug("worker")
 
-Needs root, Linux, and `ip` of iproute2; `why_not()` says what is missing.
+Needs root, Linux, and `ip` of iproute2; `why_not()` shows what is missing.
 """
 
 import ctypes

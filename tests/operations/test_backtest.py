@@ -67,7 +67,7 @@ async def test_policy_that_cannot_be_is_refused(desk: Desk, clock: FixedClock, w
 
     with pytest.raises(Exception, match=r"out of bounds|cron"):
         await run_backtest(desk, await find_owner(desk, "queue", None), wish)
-    with pytest.raises(Exception, match="one endpoint's"):
+    with pytest.raises(Exception, match="belong to one endpoint"):
         await run_backtest(desk, await find_owner(desk, None, "default"), wish)
 
 

@@ -65,9 +65,9 @@ async def test_preview_changes_nothing(desk: Desk, clock: FixedClock) -> None:
 @pytest.mark.parametrize(
     ("verb", "wanted", "reason", "said"),
     [
-        ("puase", ExecutionFilter(workflow="x"), "", "unknown order 'puase', did you mean 'pause'?"),
+        ("puase", ExecutionFilter(workflow="x"), "", "unknown command 'puase', did you mean 'pause'?"),
         ("pause", ExecutionFilter(), "", "neither workflow nor correlation was given"),
-        ("retry", ExecutionFilter("x", Status.WAITING), "", "waiting do not allow retry; those do that are failed"),
+        ("retry", ExecutionFilter("x", Status.WAITING), "", "waiting do not allow retry; it is allowed for failed"),
         ("skip", ExecutionFilter(workflow="x"), " ", "skip needs a reason"),
         ("pause", ExecutionFilter(workflow="x", limit=0), "", "limit 0 is out of bounds"),
     ],
@@ -187,7 +187,7 @@ async def test_erased_execution_still_verifies_in_a_file(desk: Desk, clock: Fixe
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{}", "missing required field `format`"), ("[", "no exported execution"), (None, "format is 'x'")],
+    [("{}", "missing required field `format`"), ("[", "not an exported execution"), (None, "format is 'x'")],
 )
 async def test_file_that_is_none_is_refused(desk: Desk, clock: FixedClock, text: str | None, said: str) -> None:
     given = text.encode() if text is not None else fast.encode(replace(await exported(desk, clock), format="x"))

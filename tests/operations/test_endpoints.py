@@ -169,8 +169,8 @@ async def test_one_shot_that_is_long_past_is_refused_with_the_way_to_run_it_now(
         await put_one_shot_hint(desk, "health", lambda now: now - timedelta(seconds=61))
 
     assert str(refusal.value) == (
-        "one-shot at 2024-12-31T23:58:59Z is past, it is already 2025-01-01T00:00:00Z; "
-        "give a later instant; to have it run now, run it"
+        "one-shot at 2024-12-31T23:58:59Z is in the past, the current time is 2025-01-01T00:00:00Z; "
+        "give a later time; to run the endpoint now, request a run"
     )
     assert (await find_endpoint(desk, "health")) == before
 
@@ -272,5 +272,5 @@ async def test_quota_of_endpoints_and_of_intervals_is_kept(desk: Desk) -> None:
         await add_endpoint(desk, replace(HEALTH, interval_ms=10_000))
     await add_endpoint(desk, HEALTH)
 
-    with pytest.raises(QuotaExceeded, match="as many as its quota endpoints_max allows"):
+    with pytest.raises(QuotaExceeded, match="the maximum of its quota endpoints_max"):
         await add_endpoint(desk, replace(HEALTH, name="second"))

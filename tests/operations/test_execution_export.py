@@ -138,6 +138,6 @@ async def test_execution_whose_ticks_somebody_removed_is_vouched_for_by_nobody_a
     bundle = await export_execution(desk, first)
 
     assert (bundle.ticks, bundle.checkpoint) == ((), None)
-    assert bundle.note.startswith(f"no tick that is there holds its last turn{gone}: document and log prove themselves")
-    assert f"`mainspring execution verify {first}` says what is missing" in bundle.note
+    assert bundle.note.startswith(f"no existing tick holds its last turn{gone}: document and log are consistent")
+    assert f"`mainspring execution verify {first}` shows what is missing" in bundle.note
     assert check_bundle(bundle, is_signed).signed_by == ""

@@ -43,7 +43,7 @@ async def test_archived_job_stays_archived(desk: Desk) -> None:
     await add_job(desk, "shop")
     await set_job_status(desk, "shop", JobStatus.ARCHIVED)
 
-    with pytest.raises(Conflict, match="job 'shop' is archived and stays so"):
+    with pytest.raises(Conflict, match="job 'shop' is archived, which cannot be undone"):
         await set_job_status(desk, "shop", JobStatus.ACTIVE)
 
 

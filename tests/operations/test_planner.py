@@ -149,7 +149,7 @@ async def test_look_says_why_the_configured_model_is_off(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     ("model", "words"),
-    [("openai:x", "needs a key"), ("small", "names no model"), ("", "")],
+    [("openai:x", "needs a key"), ("small", "is not a model"), ("", "")],
 )
 async def test_model_that_cannot_be_used_is_off_and_stops_nothing(model: str, words: str) -> None:
     chosen = Settings(model=model)

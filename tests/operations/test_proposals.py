@@ -104,7 +104,7 @@ async def test_proposal_made_while_the_switch_was_thrown_is_not_applied(
     )
     await desk.stores.endpoints.change_endpoints("default", [endpoint.id], lambda each, now: with_proposal(each, late))
 
-    with pytest.raises(Conflict, match=f"mode for 'one' is {mode}, in which nothing is applied"):
+    with pytest.raises(Conflict, match=f"mode of 'one' is {mode}, in which nothing is applied"):
         await approve_proposal(desk, late.id)
     assert (await find_proposal(desk, proposal.id)).state is ProposalState.WITHDRAWN
 
@@ -191,7 +191,7 @@ async def test_proposal_of_an_endpoint_that_was_archived_is_refused(desk: Desk, 
     one = await find_endpoint(desk, "one")
     await desk.stores.endpoints.change_endpoints("default", [one.id], archived())
 
-    with pytest.raises(Conflict, match="the endpoint whose advice this is was archived or deleted"):
+    with pytest.raises(Conflict, match="the endpoint that gave this advice was archived or deleted"):
         await approve_proposal(desk, proposal.id)
     assert (await find_endpoint(desk, "two")).interval_hint is None
 

@@ -130,7 +130,7 @@ async def test_document_cannot_move_the_stored_query_string(
 @pytest.mark.parametrize("url", [HIDDEN, f"{BASE}?a=••••", f"{BASE}?a=1?••••", f"{BASE}/••••"])
 async def test_new_endpoint_takes_no_hidden_form(desk: Desk, url: str) -> None:
     """A copy has no query string to keep: the message says that it must be given again."""
-    with pytest.raises(InvalidInput, match="give the URL in full") as refused:
+    with pytest.raises(InvalidInput, match="give the full URL") as refused:
         await add_endpoint(desk, a_definition(url))
     assert refused.value.field == "url"
 

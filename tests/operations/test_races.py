@@ -77,7 +77,7 @@ async def test_endpoint_that_others_edit_all_the_time_is_a_conflict(desk: Desk) 
         await edit_endpoint(desk, "health", lambda old: replace(old, interval_ms=(old.interval_ms or 0) + 1_000))
 
     slow = interrupted(desk, "change_endpoints", meanwhile, times=EDIT_TRIES_MAX)
-    with pytest.raises(Conflict, match="'health' is being edited by others all the time; try again in a moment"):
+    with pytest.raises(Conflict, match="'health' is being edited concurrently; try again in a moment"):
         await edit_endpoint(slow, "health", lambda old: replace(old, description="slowly"))
 
     assert (await find_endpoint(desk, "health")).description == ""

@@ -30,12 +30,12 @@ async def test_execution_that_has_not_moved_is_shown_as_it_was_started(desk: Des
 async def test_executions_are_not_compared_under_a_document_of_another_name(desk: Desk) -> None:
     await publish_workflow(desk, WAITS)
 
-    with pytest.raises(InvalidInput, match="the document is of 'other', and the executions of 'waits'"):
+    with pytest.raises(InvalidInput, match="the document is of 'other', and the executions are of 'waits'"):
         await compare_executions(desk, "waits", WAITS.replace("name: waits", "name: other"), None, 10)
 
 
 async def test_simulation_refuses_what_is_no_type_of_an_event(desk: Desk) -> None:
     workflow = await check_workflow(desk, WAITS)
 
-    with pytest.raises(InvalidInput, match="event type '7 go' is not one; use letters, digits"):
+    with pytest.raises(InvalidInput, match="event type '7 go' is not valid; use letters, digits"):
         play(workflow, {}, [SimulatedEvent(0, "7 go", {})])

@@ -38,7 +38,7 @@ class Drafting:
         budget: Budget,
     ) -> Conversation:
         self.prompts.append(prompt)
-        assert await call("propose_interval", {}) == "refused: there is no other tool"
+        assert await call("propose_interval", {}) == "refused: no other tool exists"
         return self._answers.pop(0)
 
 
@@ -87,11 +87,11 @@ async def test_rules_that_do_not_hold_go_back_once(desk: Desk, clock: FixedClock
     mended, stubborn = Drafting(drafting(WRONG), drafting(BUSY)), Drafting(drafting(WRONG), drafting())
 
     draft = await draft_rules(desk, mended, owner, Prices())
-    with pytest.raises(Conflict, match="drafted no rules that hold: rules must be a list"):
+    with pytest.raises(Conflict, match="drafted no valid rules: rules must be a list"):
         await draft_rules(desk, stubborn, owner, Prices())
 
     assert [rule.name for rule in draft.rules] == ["busy"]
-    assert "no sibling 'nobody'" in mended.prompts[1]
+    assert "unknown sibling 'nobody'" in mended.prompts[1]
     assert [each.status for each in await desk.stores.sessions.sessions("default")] == ["failed", "done"]
     assert (await desk.stores.sessions.token_usage("default")).tokens == 480
 
@@ -110,8 +110,8 @@ async def test_model_that_fails_says_so(desk: Desk, clock: FixedClock) -> None:
     await queue(desk, clock)
     owner = await find_owner(desk, "queue", None)
 
-    with pytest.raises(Conflict, match="no end within 60 s"):
-        await draft_rules(desk, Drafting(Conversation(fault="no end within 60 s")), owner, Prices())
+    with pytest.raises(Conflict, match="no result within 60 s"):
+        await draft_rules(desk, Drafting(Conversation(fault="no result within 60 s")), owner, Prices())
 
 
 async def test_no_call_is_made_without_a_description_or_tokens(desk: Desk, clock: FixedClock) -> None:

@@ -134,7 +134,7 @@ async def test_what_cannot_be_is_refused(desk: Desk) -> None:
         await find_owner(desk, None, "nowhere")
     with pytest.raises(Conflict):
         check_rules([{**PAUSE, "name": "same"}], owner, ["same"])
-    with pytest.raises(InvalidInput, match="more than the 50"):
+    with pytest.raises(InvalidInput, match="exceed the maximum of 50"):
         check_rules([PAUSE] * 51, owner)
 
 
@@ -151,6 +151,7 @@ async def test_recorded_runs_are_rehearsed_in_their_order(desk: Desk, clock: Fix
     tested = await try_rules(desk, owner, rules, 10)
 
     assert [each.fired for each in tested] == [(), (), ("rule-1",)]
+    assert {each.endpoint for each in tested} == {"one"}
     assert [bool(each.faults) for each in tested] == [True, False, False]
     whole = await find_owner(desk, None, "default")
     assert [each.fired for each in await try_rules(desk, whole, check_rules([PAUSE], whole), 2)] == [

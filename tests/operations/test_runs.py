@@ -51,5 +51,5 @@ async def test_run_that_was_asked_for_will_not_start_when(desk: Desk, ending: st
     asked = (await run_endpoint(desk, "health")).endpoint
     await ENDINGS[ending](desk)
 
-    with pytest.raises(Conflict, match=r"'health' that was asked for will not start.*resume it and ask again"):
+    with pytest.raises(Conflict, match=r"requested run of 'health' will not start.*resume it and ask again"):
         await wait_for_requested_run(desk, asked)

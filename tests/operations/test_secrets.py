@@ -61,7 +61,7 @@ async def test_sealed_header_does_not_open_for_another_endpoint(desk: Desk) -> N
     first = await add_endpoint(desk, replace(HEALTH, headers=(Header("Cookie", CANARY),)))
     second = await add_endpoint(desk, replace(HEALTH, name="second"))
 
-    with pytest.raises(Misconfigured, match="does not open"):
+    with pytest.raises(Misconfigured, match="cannot be decrypted"):
         desk.vault.open(first.action.headers[0].value, f"default|{second.id}|header:cookie")
 
 

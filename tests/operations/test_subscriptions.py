@@ -28,7 +28,7 @@ async def test_tenant_keeps_so_many_alerts_and_no_more(desk: Desk) -> None:
     for number in range(SUBSCRIPTIONS_MAX):
         await add_alert(desk, MESSENGERS, replace(OPS, name=f"alert {number}"))
 
-    with pytest.raises(QuotaExceeded, match="'default' has 100 alerts, as many as there may be; delete one"):
+    with pytest.raises(QuotaExceeded, match="'default' has 100 alerts, which is the maximum; delete one"):
         await add_alert(desk, MESSENGERS, OPS)
 
 
@@ -36,7 +36,7 @@ async def test_alert_that_somebody_edits_meanwhile_is_a_conflict_for_the_slower_
     await add_alert(desk, MESSENGERS, OPS)
     slow = interrupted(desk, "put_subscription", lambda: rename(desk, "first"), "subscriptions")
 
-    with pytest.raises(Conflict, match="alert 'second' was changed by somebody else meanwhile"):
+    with pytest.raises(Conflict, match="alert 'second' was changed concurrently"):
         await rename(slow, "second")
     assert (await find_alert(desk, "first")).version == 2
 
@@ -50,7 +50,7 @@ async def test_alert_that_is_deleted_twice_at_once_is_found_once(desk: Desk) -> 
 
 
 async def test_alert_that_tells_nothing_is_refused(desk: Desk) -> None:
-    with pytest.raises(InvalidInput, match="an alert that tells nothing is none; name one of failing"):
+    with pytest.raises(InvalidInput, match="the alert has no events; name at least one of failing"):
         await add_alert(desk, MESSENGERS, replace(OPS, kinds=()))
 
 

@@ -243,7 +243,7 @@ async def test_run_of_an_archived_endpoint_is_refused_with_the_way_out(desk: Des
     endpoint = await add_endpoint(desk, HEALTH)
     await archive_endpoint(desk, "health")
 
-    with pytest.raises(Conflict, match="is archived; an archived endpoint never runs again; add a new one"):
+    with pytest.raises(Conflict, match="is archived; an archived endpoint never runs again; create a new one"):
         await run_endpoint(desk, endpoint.id)
 
 

@@ -16,7 +16,7 @@ def a_draft(url: str) -> WebhookDraft:
 async def test_what_is_shown_of_another_address_is_refused(desk: Desk) -> None:
     await add_webhook(desk, a_draft("https://example.com/hook?token=one"))
 
-    with pytest.raises(InvalidInput, match="is what is shown of an address, and the webhook has none like it"):
+    with pytest.raises(InvalidInput, match="is the shown form of a URL that this webhook does not have"):
         await edit_webhook(desk, "hook", lambda draft: replace(draft, url="https://example.com/other?••••"))
 
 

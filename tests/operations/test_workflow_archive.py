@@ -31,7 +31,7 @@ async def test_archived_workflow_starts_no_more_and_what_runs_goes_on(desk: Desk
     await tick(ticker, clock)
 
     archived = await archive_workflow(desk, "waits")
-    said = "workflow 'waits' was archived at .*, so nothing starts it; bring it back with `mainspring workflow restore"
+    said = "workflow 'waits' was archived at .*, so it cannot be started; restore it with `mainspring workflow restore"
     with pytest.raises(Conflict, match=said):
         await start_execution(desk, "waits", {}, version=1)
     with pytest.raises(Conflict, match=said):

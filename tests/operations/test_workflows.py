@@ -165,7 +165,7 @@ async def test_start_of_none_and_of_too_many_is_refused(desk: Desk) -> None:
     await publish_workflow(desk, WAITS)
 
     for count in (0, STARTS_MAX + 1):
-        with pytest.raises(InvalidInput, match=f"{count} executions were asked for at once; give 1 to {STARTS_MAX}"):
+        with pytest.raises(InvalidInput, match=f"{count} executions were requested at once; give 1 to {STARTS_MAX}"):
             await start_executions(desk, "waits", [StartRequest()] * count)
 
 
@@ -183,7 +183,7 @@ async def test_start_may_lie_ahead(desk: Desk, clock: FixedClock) -> None:
     ("given", "said"),
     [
         ({"text": "x" * 70_000}, "at most 65536 are allowed"),
-        ({"list": [{"$double": "x"}]}, "which the log uses itself"),
+        ({"list": [{"$double": "x"}]}, "which is reserved for the log"),
         ({"half": "\ud800"}, "send plain JSON"),
     ],
 )
@@ -214,9 +214,9 @@ async def test_event_goes_to_all_that_run_under_a_key_once(desk: Desk, clock: Fi
 @pytest.mark.parametrize(
     ("to", "type_", "event_id", "said"),
     [
-        ("x", "a b", "", "event type 'a b' is not one"),
+        ("x", "a b", "", "event type 'a b' is not valid"),
         ("x", "go", "e" * 201, "longer than 200"),
-        ("x", "go", "eff_1", "'eff_1' begins as answers of effects do; choose another"),
+        ("x", "go", "eff_1", "'eff_1' starts like the result of an effect; choose another"),
         ("", "go", "", "no execution or"),
     ],
 )
@@ -246,7 +246,7 @@ async def test_orders_stand_in_the_log_with_reason_and_actor(desk: Desk, clock: 
     await order_execution(desk, execution.id, "cancel", "customer left")
     await tick(ticker, clock, 2)
 
-    with pytest.raises(Conflict, match="nothing can be ordered any more"):
+    with pytest.raises(Conflict, match="no command is possible any more"):
         await order_execution(desk, execution.id, "cancel", "again")
     ordered = [entry for entry in await read_log(desk, execution) if entry.action == "command"]
     assert b'"actor":"ada"' in (ordered[0].input or b"")

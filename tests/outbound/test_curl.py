@@ -124,7 +124,7 @@ async def test_a_request_lost_on_a_kept_connection_is_not_sent_again(
     outcome = await caller.call(request_to(peer.url(path), method=method))
 
     assert (outcome.status, outcome.error_code) == (RunStatus.FAILURE, "connect")
-    assert (outcome.error or "").endswith("before an answer: it is not known whether the request arrived")
+    assert (outcome.error or "").endswith("before a response: the request may or may not have arrived")
     assert [seen.path for seen in peer.seen] == ["/ok", path]
 
 

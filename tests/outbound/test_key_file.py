@@ -38,7 +38,7 @@ def test_a_key_file_without_a_key_is_refused_and_not_overwritten(content: bytes,
     path.write_bytes(content)
     path.chmod(0o600)
 
-    with pytest.raises(Misconfigured, match="does not hold a key"):
+    with pytest.raises(Misconfigured, match="does not contain a key"):
         KeyFile(path).read()
     assert path.read_bytes() == content
 

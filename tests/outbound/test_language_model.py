@@ -179,7 +179,7 @@ async def test_server_that_is_not_there_is_named_with_the_way_out() -> None:
     spoken, _ = await converse(server)
 
     assert spoken.fault.startswith("no connection to the model's server 127.0.0.1: ModelConnectionError")
-    assert spoken.fault.endswith("see that it runs, and MAINSPRING_MODEL_URL")
+    assert spoken.fault.endswith("check that it runs, and MAINSPRING_MODEL_URL")
 
 
 async def test_token_and_call_budgets_end_a_session() -> None:
@@ -195,12 +195,12 @@ async def test_token_and_call_budgets_end_a_session() -> None:
 @pytest.mark.parametrize(
     ("name", "url", "key", "words"),
     [
-        ("small", "", "k", "names no model"),
-        ("mistral:x", "", "k", "names no model"),
-        ("openai:", "", "k", "names no model"),
+        ("small", "", "k", "is not a model"),
+        ("mistral:x", "", "k", "is not a model"),
+        ("openai:", "", "k", "is not a model"),
         ("openai:small", "", "", "needs a key"),
-        ("openai:small", "localhost", "", "is no URL of a server"),
-        ("openai:small", "http://127.0.0.1:eighty/v1", "", "is no URL of a server"),
+        ("openai:small", "localhost", "", "is not a server URL"),
+        ("openai:small", "http://127.0.0.1:eighty/v1", "", "is not a server URL"),
     ],
 )
 def test_model_that_cannot_be_is_refused(name: str, url: str, key: str, words: str) -> None:

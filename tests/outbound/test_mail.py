@@ -67,7 +67,7 @@ async def test_letter_that_may_have_arrived_is_told_apart_from_one_that_cannot_h
         refused = await send(office)
 
     assert (lost.error_code, refused.error_code) == (LOST, NOT_SENT)
-    assert "broke after the letter was sent" in (lost.error or "")
+    assert "broke after the email was sent" in (lost.error or "")
 
 
 @pytest.mark.parametrize("answer", ["421 too busy to say goodbye", "500 what?", "nonsense"])
@@ -149,7 +149,7 @@ def test_server_is_read_from_its_url(url: str, server: MailServer) -> None:
     "url", ["mail.example.com", "http://x/", "smtp://", "smtp://s3cret:x@h:port", "smtp://h?tls=no"]
 )
 def test_what_is_no_mail_server_is_refused_without_showing_it(url: str) -> None:
-    with pytest.raises(Misconfigured, match="MAINSPRING_SMTP_URL is no address of a mail server") as refusal:
+    with pytest.raises(Misconfigured, match="MAINSPRING_SMTP_URL is not a mail server URL") as refusal:
         read_server(url)
 
     assert "s3cret" not in str(refusal.value)
@@ -159,7 +159,7 @@ def test_what_is_no_mail_server_is_refused_without_showing_it(url: str) -> None:
     "address", ["ops", "ops@", "@example.com", "a@b", "a@example.com,b@example.com", "a@x.y\nBcc: c"]
 )
 def test_what_is_no_mail_address_is_refused(address: str) -> None:
-    with pytest.raises(InvalidInput, match="is no mail address and no URL"):
+    with pytest.raises(InvalidInput, match="is neither an email address nor a URL"):
         Mailer("", "a@example.com", clock=lambda: SENT_AT).check(address)
 
 
@@ -171,7 +171,7 @@ def test_apprise_must_be_allowed_by_an_operator() -> None:
 
 
 def test_address_that_apprise_does_not_understand_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="is no address that apprise understands"):
+    with pytest.raises(InvalidInput, match="is not a URL that apprise supports"):
         AppriseSender(allowed=True).check("nonsense://s3cret")
 
 
@@ -187,7 +187,7 @@ async def test_service_that_does_not_take_a_message_is_a_failure(peer: HostilePe
         f"json://127.0.0.1:{peer.port}/unavailable", "title", "text", "msg_1"
     )
 
-    assert outcome.error == "the service did not take the message"
+    assert outcome.error == "the service did not accept the message"
 
 
 WORDS = ["=?utf-8?q?x=0D=0ABcc:_evil=40x.y?=", "=?utf-8?b?eA0KQmNjOiBldmlsQHgueQ==?=", "a =?utf-8?q?=0A?= b", "=?x"]

@@ -86,7 +86,7 @@ async def test_odd_arguments_arrive_as_they_are_and_huge_ones_are_refused(tools:
     async with model_process("talks") as room:
         spoken = await converse(room, tools)
 
-    refused = "refused: that is too large, or no text that can be written down"
+    refused = "refused: the message is too large, or not text that can be encoded"
     assert spoken == Conversation(3, 4, {"said": ["echo of hello", refused]}, "hello")
     assert tools.called == [("echo", {**ODD, "prompt": "hello"})]
 
@@ -109,7 +109,7 @@ async def test_process_that_dies_fails_its_session_and_the_next_one_has_another(
         pid = pid_of(room)
         second = await converse(room, tools)
 
-        assert first == second == Conversation(fault="the process of the model ended (signal 9) in the middle of it")
+        assert first == second == Conversation(fault="the model process exited (signal 9) during the session")
         assert pid_of(room) != pid
         assert room._lost == 1
 
@@ -130,7 +130,7 @@ async def test_process_that_never_starts_is_told(tools: Tools) -> None:
     async with model_process("stillborn") as room:
         spoken = await converse(room, tools)
 
-    assert spoken.fault == "the process of the model ended at its start (exit 0); the log says why"
+    assert spoken.fault == "the model process exited at its start (exit 0); see the log"
     assert room._lost == 1
 
 
@@ -141,8 +141,8 @@ async def test_process_that_raves_is_ended_and_the_next_session_has_another(how:
         pid = pid_of(room)
         second = await converse(room, tools)
 
-        assert "in the middle of it" in first.fault
-        assert "in the middle of it" in second.fault
+        assert "during the session" in first.fault
+        assert "during the session" in second.fault
         assert pid_of(room) != pid
 
 
@@ -165,7 +165,7 @@ async def test_process_that_spins_without_end_is_ended_after_the_sessions_time(t
         pid = pid_of(room)
         spoken = await talk
 
-        assert (spoken.is_spent, spoken.fault) == (True, "no end within 4 s, nor any word; ended")
+        assert (spoken.is_spent, spoken.fault) == (True, "no result within 4 s and no message; terminated")
         await until(lambda: not is_there(pid), "it is gone")
 
 

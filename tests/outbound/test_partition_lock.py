@@ -107,7 +107,7 @@ async def test_answer_that_comes_too_late_is_not_taken_for_the_next_one(lock: Re
 
 @pytest.mark.parametrize("url", ["localhost:6379", "http://s3cret@x/", "redis://h:port/0"])
 def test_what_is_no_redis_is_refused_without_showing_it(url: str) -> None:
-    with pytest.raises(Misconfigured, match="MAINSPRING_WORKFLOW_LOCK is no address of a Redis") as refusal:
+    with pytest.raises(Misconfigured, match="MAINSPRING_WORKFLOW_LOCK is not a Redis URL") as refusal:
         RedisLock(url, "inst_1")
 
     assert "s3cret" not in str(refusal.value)

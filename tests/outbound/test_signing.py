@@ -107,5 +107,5 @@ def test_a_bad_secret_is_refused_without_being_shown(secret: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         sign(secret, "ep_1_5", 7, b"")
 
-    assert "let Mainspring make one" in str(refusal.value)
+    assert "let Mainspring create one" in str(refusal.value)
     assert not secret[6:] or secret[6:] not in str(refusal.value)

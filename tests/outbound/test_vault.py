@@ -74,7 +74,7 @@ def test_old_keys_open_and_the_primary_seals() -> None:
 
     assert (both.is_current(before), both.is_current(after)) == (False, True)
     assert vault.open(after, PLACE) == "canary"
-    with pytest.raises(Misconfigured, match=f"sealed with key '{key_id(OLD_KEY)}'"):
+    with pytest.raises(Misconfigured, match=f"encrypted with key '{key_id(OLD_KEY)}'"):
         vault.open(before, PLACE)
 
 

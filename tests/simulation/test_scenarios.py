@@ -30,7 +30,7 @@ REFUSED = {
     "an unknown key": (SMALL + "speed: 3\n", "unknown field `speed`"),
     "no endpoint": ("name: x\nminutes: 1\nendpoints: {}\n", "at least one endpoint"),
     "no YAML": ("name: [", "is not YAML"),
-    "an unknown metric": (SMALL.replace("spread: false", "says: [visitors]"), "no such metric"),
+    "an unknown metric": (SMALL.replace("spread: false", "says: [visitors]"), "not a metric of the curve"),
     "a wrong duration": (SMALL.replace("spread: false", "takes: soon"), "is not a duration"),
     "a rate above 1": (SMALL + "fault_rate: 2\n", "between 0 and 1"),
     "an unknown worker": (SMALL + "restarts: {every: 1m, worker: cat}\n", "give scheduler or planner"),

@@ -30,7 +30,7 @@ async def test_user_is_found_by_id_email_and_subject(stores: Stores) -> None:
 async def test_second_user_of_an_email_address_is_refused(stores: Stores) -> None:
     await add_user(stores, "ann@example.com")
 
-    with pytest.raises(Conflict, match="another user has the e-mail address"):
+    with pytest.raises(Conflict, match="another user already has the email address"):
         await add_user(stores, "ann@example.com")
 
 

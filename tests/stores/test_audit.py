@@ -203,7 +203,7 @@ async def test_entries_sealed_with_an_older_key_still_verify(store_url: str, sto
 
     assert isinstance(whole, AuditHead)
     assert whole.seq == 4
-    assert keyless == AuditFault(3, "it is sealed with key 'k2', which this process does not have")
+    assert keyless == AuditFault(3, "the entry is sealed with key 'k2', which this process does not have")
 
 
 async def test_user_hint_is_an_act_of_its_author(stores: Stores) -> None:

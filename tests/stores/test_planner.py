@@ -77,7 +77,9 @@ async def test_rule_that_asks_for_30_s_takes_effect_at_once_until_its_ttl_ends(
 
 async def test_sleeping_sibling_is_woken_once_per_cooldown(stores: Stores, clock: FixedClock) -> None:
     watch = an_endpoint("watch", interval_ms=60_000)
-    asleep = an_endpoint("asleep", interval_ms=3_600_000, paused_until=FOREVER, next_run_at=FOREVER)
+    asleep = an_endpoint(
+        "asleep", interval_ms=3_600_000, paused_until=FOREVER, next_run_at=FOREVER, advice_may_resume=True
+    )
     await add(stores, watch, asleep)
     await rule(
         stores, asleep, when="siblings.watch.body.load > 3000", resume=True, run="now", cooldown="10m", reason="slow"
@@ -115,7 +117,7 @@ async def test_rule_that_a_person_stands_against_is_refused_says_so_and_starts_n
     await run_slot(stores, clock, saying("{}"), took_ms=0)
     await plan(stores)
 
-    refused = "ann paused 'paused' until resumed (rebuilding); only a person can change that"
+    refused = "ann paused 'paused' until resumed (rebuilding); only a person can change it"
     assert (held.paused_until, held.pause_reason, held.pause_author) == (FOREVER, "rebuilding", "user:ann")
     assert held.refused_advice is not None
     assert held.refused_advice.because == refused

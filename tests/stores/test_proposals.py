@@ -278,7 +278,7 @@ async def test_pause_that_a_person_set_meanwhile_holds_at_the_approval(stores: S
     await change(stores, one, lambda each, now: changes.pause(each, None, "moving", now, "user:bob", CRON))
     held = await get(stores, one)
 
-    with pytest.raises(Conflict, match="bob paused 'one' until resumed \\(moving\\); only a person can change that"):
+    with pytest.raises(Conflict, match="bob paused 'one' until resumed \\(moving\\); only a person can change it"):
         await approve(stores, proposal)
 
     assert await get(stores, one) == held

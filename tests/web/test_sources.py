@@ -29,7 +29,11 @@ def test_types_fit_the_api(tmp_path: Path) -> None:
     (tmp_path / "openapi.json").write_text(json.dumps(document))
 
     node(
-        "node_modules/openapi-typescript/bin/cli.js", str(tmp_path / "openapi.json"), "--output", "src/api/schema.d.ts"
+        "node_modules/openapi-typescript/bin/cli.js",
+        str(tmp_path / "openapi.json"),
+        "--default-non-nullable=false",  # what has a default need not be sent
+        "--output",
+        "src/api/schema.d.ts",
     )
     node("node_modules/typescript/bin/tsc", "--noEmit")
 

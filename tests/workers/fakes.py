@@ -60,7 +60,8 @@ class FaultyStore:
         self.claim_fault: Exception | None = None
         self.expire_fault: Exception | None = None
         self.loses_answer_to = ""  # "claim" or "finish": does what it is asked, and then its connection is gone
-        self.finish_takes_s = 0.0
+        self.finishes_after_release = False  # a result is written only once other runs were given back
+        self._released = asyncio.Event()
         self.claims = 0  # how often somebody reached for work
         self.finishes = 0
         self.sleeps_s: list[float] = []
@@ -81,7 +82,8 @@ class FaultyStore:
         self._check()
         if any(self.refuses(finished) for finished in batch):
             raise ValueError("a row the database refuses")
-        await asyncio.sleep(self.finish_takes_s)
+        if self.finishes_after_release:
+            await self._released.wait()
         report = await self._store.finish(batch)
         self._lose_answer_to("finish")
         return report
@@ -89,6 +91,7 @@ class FaultyStore:
     async def release(self, claims: Sequence[Claim]) -> None:
         self._check()
         await self._store.release(claims)
+        self._released.set()
 
     async def expire_hints(self, limit: int) -> int:
         self._check()

@@ -386,13 +386,13 @@ async def test_way_given_as_it_is_shown_stays(room: Newsroom, peer: HostilePeer)
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"kinds": ("failling",)}, "no alert tells 'failling', did you mean 'failing'?"),
-        ({"to": ()}, "0 ways to go were given"),
+        ({"kinds": ("failling",)}, "unknown alert event 'failling', did you mean 'failing'?"),
+        ({"to": ()}, "0 destinations were given"),
         ({"to": ("http://10.0.0.1:22/",)}, "has the port 22"),
-        ({"to": ("https://h.example/••••",)}, "the alert has none like it"),
+        ({"to": ("https://h.example/••••",)}, "this alert does not have"),
         ({"failures": 0}, "failures 0 is out of bounds; give 1 to 1000"),
-        ({"quiet": "25:00-07:00"}, "is no span of a day; write from and to, such as 22:00-07:00"),
-        ({"quiet": "22:00-22:00"}, "is no span of a day"),
+        ({"quiet": "25:00-07:00"}, "is not a time range; write start and end, such as 22:00-07:00"),
+        ({"quiet": "22:00-22:00"}, "is not a time range"),
         ({"quiet": "22:00-07:00", "timezone": "Mars/Base"}, "Mars/Base"),
         ({"quiet": "22:00-07:00", "during_quiet": "shout"}, "is neither digest nor drop"),
         ({"cooldown_ms": 10**12}, "is above the maximum"),

@@ -91,7 +91,7 @@ async def test_model_is_not_asked_where_a_secret_could_not_be_kept_from_it(store
     session = await locked_out.look(watched)
 
     assert session is not None
-    assert (session.status, session.detail.note) == ("skipped", "the model is shown nothing: the key is not here")
+    assert (session.status, session.detail.note) == ("skipped", "nothing was sent to the model: the key is not here")
     assert script.prompts == []
 
 
@@ -114,7 +114,7 @@ async def test_tool_calls_at_once_are_no_more_than_one_after_the_other(stores: S
 
     assert session is not None
     assert len(session.detail.tool_calls) == 15
-    assert sum(answer.startswith("refused: 15 tool calls") for answer in greedy.answers) == 85
+    assert sum(answer.startswith("refused: the limit of 15 tool calls") for answer in greedy.answers) == 85
 
 
 async def test_session_in_mode_ask_proposes_what_a_person_may_approve(stores: Stores, watched: Endpoint) -> None:
@@ -134,7 +134,7 @@ async def test_session_in_mode_ask_proposes_what_a_person_may_approve(stores: St
     assert [call.result.partition(";")[0] for call in session.detail.tool_calls] == [
         "proposed",
         "proposed",
-        "already so",
+        "no change needed",
     ]
     assert await get(stores, watched) == before
     newest, first = sorted(

@@ -163,7 +163,7 @@ def test_authority_and_limits_hold_when_a_proposal_is_approved() -> None:
     mine = IntervalHint(60_000, START + HOUR, "I watch it", PERSON)
     held = changes.put_interval_hint(endpoint, mine, START, CRON).endpoint
 
-    with pytest.raises(AdviceRefused, match="only a person can change that"):
+    with pytest.raises(AdviceRefused, match="only a person can change it"):
         approve(proposal, held, ASK, later, PERSON, 0, CRON)
     with pytest.raises(AdviceRefused, match="does not allow advice: interval"):
         approve(proposal, replace(endpoint, advice=("run",)), ASK, later, PERSON, 0, CRON)
@@ -176,7 +176,7 @@ def test_proposal_of_the_model_yields_to_a_rule_at_its_approval_and_to_the_tenan
     proposal = only(by_model("propose_interval", {"interval_ms": 5_000}, endpoint, START))
     ruled = by_rule(a_rule(interval="20s"), endpoint, START, LIVE)[0].endpoint
 
-    with pytest.raises(AdviceRefused, match="rules go before the model"):
+    with pytest.raises(AdviceRefused, match="rules take precedence over the model"):
         approve(proposal, ruled, ASK, START, PERSON, 0, CRON)
     hint = approve(proposal, endpoint, ASK, START, PERSON, 60_000, CRON).endpoint.interval_hint
     assert hint is not None
@@ -188,7 +188,7 @@ def test_approval_is_refused_where_the_mode_applies_nothing(mode: str) -> None:
     endpoint = an_endpoint("one", interval_ms=3_600_000)
     proposal = only(by_rule(a_rule(pause="1h"), endpoint, START)[0])
 
-    with pytest.raises(Conflict, match=f"mode for 'one' is {mode}, in which nothing is applied; set it to ask or live"):
+    with pytest.raises(Conflict, match=f"mode of 'one' is {mode}, in which nothing is applied; set it to ask or live"):
         approve(proposal, endpoint, mode, START, PERSON, 0, CRON)
 
 
@@ -212,7 +212,7 @@ def test_approval_is_refused_for_an_endpoint_that_does_not_run() -> None:
     endpoint = an_endpoint("one", interval_ms=3_600_000)
     proposal = only(by_rule(a_rule(pause="10m"), endpoint, START)[0])
 
-    with pytest.raises(Conflict, match="'one' is archived, parked, or its job is not active"):
+    with pytest.raises(Conflict, match="'one' is archived or parked, or its job is not active"):
         approve(proposal, replace(endpoint, job_active=False), ASK, START, PERSON, 0, CRON)
 
 
@@ -265,7 +265,7 @@ def test_refused_act_is_not_proposed_and_the_rule_says_why() -> None:
     change, refused = by_rule(a_rule(resume=True), held, START)
 
     assert change == Change(held)
-    assert refused.endswith("only a person can change that")
+    assert refused.endswith("only a person can change it")
 
 
 def test_strictest_mode_holds() -> None:

@@ -145,7 +145,7 @@ def test_acts_without_authors_would_break_it() -> None:
     """The negative control: the same acts where nobody asks who set what."""
 
     def unguarded(random: Random, endpoint: Endpoint, now: datetime) -> Endpoint:
-        anybodys = replace(endpoint, pause_author="")
+        anybodys = replace(endpoint, pause_author="model")
         if endpoint.interval_hint is not None:
             anybodys = replace(anybodys, interval_hint=replace(endpoint.interval_hint, author="model"))
         return advice(random, anybodys, now)
@@ -166,7 +166,7 @@ def test_rule_that_wakes_is_refused_by_a_pause_of_a_person_and_says_why() -> Non
     again = fire(Firing(rule, "rule_1", "default", endpoint.id, "run_2"), change.endpoint, START + MINUTE, CRON)
 
     (event,) = change.events
-    because = "ann@example.com paused 'one' until 2025-01-01T01:00:00Z (moving house); only a person can change that"
+    because = "ann@example.com paused 'one' until 2025-01-01T01:00:00Z (moving house); only a person can change it"
     assert (event.type, event.actor, event.data) == (
         EventType.ADVICE_REFUSED,
         author(rule),
@@ -205,7 +205,31 @@ def test_model_yields_to_rules() -> None:
     refused = by_model("propose_interval", {"interval_ms": 60_000}, hinted, START)
     assert refused.interval_hint == hinted.interval_hint
     assert refused.refused_advice is not None
-    assert refused.refused_advice.because.endswith("rules go before the model")
+    assert refused.refused_advice.because.endswith("rules take precedence over the model")
+
+
+@pytest.mark.parametrize("until", [None, "2025-01-01T00:30:00Z"], ids=["rule puts to sleep", "model pauses"])
+def test_advice_does_not_pause_an_endpoint_while_a_persons_hint_is_valid(until: str | None) -> None:
+    hint = IntervalHint(30_000, START + HOUR, "I watch it", PERSON)
+    hinted = changes.put_interval_hint(an_endpoint("one"), hint, START, CRON).endpoint
+
+    after = (
+        by_rule(a_rule(pause="forever"), hinted, START)
+        if until is None
+        else by_model("pause_until", {"until": until}, hinted, START)
+    )
+
+    assert replace(after, refused_advice=None) == hinted
+    assert after.refused_advice is not None
+    assert "set a hint for 'one'" in after.refused_advice.because
+
+
+def test_pause_without_an_author_counts_as_a_persons() -> None:
+    asleep = replace(paused(), pause_author="")
+
+    assert by_rule(a_rule(resume=True), asleep, START).paused_until == FOREVER
+    assert by_model("pause_until", {"until": None}, asleep, START).paused_until == FOREVER
+    assert by_rule(a_rule(resume=True), replace(asleep, advice_may_resume=True), START).paused_until is None
 
 
 def test_clearing_hints_leaves_a_persons_hint_and_takes_the_others() -> None:
@@ -249,7 +273,7 @@ ACTS_BY_POWER: dict[str, Callable[[Endpoint], Endpoint]] = {
 
 @pytest.mark.parametrize("power", ACTS_BY_POWER)
 def test_owner_decides_what_advice_may_do(power: str) -> None:
-    asleep = {"paused_until": FOREVER} if power == "wake" else {}
+    asleep = {"paused_until": FOREVER, "pause_author": "rule:night"} if power == "wake" else {}
     free = an_endpoint("one", interval_ms=3_600_000, next_run_at=START + HOUR, **asleep)
     others = tuple(each for each in POWERS if each != power)
     act = ACTS_BY_POWER[power]
@@ -259,7 +283,7 @@ def test_owner_decides_what_advice_may_do(power: str) -> None:
     assert replace(refused, refused_advice=None) == replace(free, advice=others)
     assert refused.refused_advice is not None
     assert refused.refused_advice.because == (
-        f"the owner of 'one' does not allow advice: {power}; allowed is {', '.join(others)}"
+        f"the owner of 'one' does not allow advice: {power}; allowed: {', '.join(others)}"
     )
 
 

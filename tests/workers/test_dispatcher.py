@@ -196,7 +196,7 @@ async def test_endpoint_that_is_not_there_fails_the_step_in_words(stage: Stage, 
 
     await stage.go_on()
 
-    assert (await get(stores, "x1")).state.error == "there is no endpoint 'billing' any more; add it, then retry"
+    assert (await get(stores, "x1")).state.error == "endpoint 'billing' does not exist any more; create it, then retry"
 
 
 async def test_letter_goes_out_with_its_key(stage: Stage, stores: Stores) -> None:
@@ -237,7 +237,7 @@ async def test_channel_that_nobody_registered_fails_the_step_in_words(stage: Sta
 
     await stage.go_on()
 
-    assert (await get(stores, "x1")).state.error.startswith("there is no channel 'pigeon'; this process has call")
+    assert (await get(stores, "x1")).state.error.startswith("channel 'pigeon' does not exist; this process has call")
 
 
 async def test_request_that_its_values_made_invalid_is_not_sent(stage: Stage, stores: Stores) -> None:
@@ -246,7 +246,7 @@ async def test_request_that_its_values_made_invalid_is_not_sent(stage: Stage, st
     await stage.go_on()
 
     assert stage.caller.requests == []
-    assert "begin it with http://" in (await get(stores, "x1")).state.error
+    assert "start it with http://" in (await get(stores, "x1")).state.error
 
 
 async def test_errand_that_raises_takes_nobody_along(stage: Stage, stores: Stores) -> None:
@@ -336,4 +336,4 @@ async def test_hint_for_an_endpoint_that_is_gone_stops_for_a_person(stage: Stage
     await stage.go_on()
 
     stopped = await get(stage.stores, "x1")
-    assert (stopped.status, "there is no endpoint 'nobody'" in stopped.state.error) == (Status.FAILED, True)
+    assert (stopped.status, "endpoint 'nobody' does not exist" in stopped.state.error) == (Status.FAILED, True)

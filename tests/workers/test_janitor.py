@@ -163,7 +163,7 @@ async def test_writer_that_holds_events_back_is_reported_once_and_so_is_its_end(
     await writer.close()
 
     assert lags == [0, 6, 7, 0]
-    assert [each["event"] for each in logs] == ["events held back", "events flow again"]
+    assert [each["event"] for each in logs] == ["events held back", "events released"]
     assert (logs[0]["lag_s"], logs[0]["writer_pid"]) == (6, pid)
 
 

@@ -167,7 +167,7 @@ async def test_delivery_that_ended_can_be_sent_again(room: Newsroom, peer: Hosti
     (kept,) = await room.stores.subscriptions.deliveries("default", DeliveryFilter())
 
     await redeliver(room.desk, kept.id)
-    with pytest.raises(Conflict, match="is still on its way; wait until it has ended"):
+    with pytest.raises(Conflict, match="is still in progress; wait until it has ended"):
         await redeliver(room.desk, kept.id)
     await room.round()
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo
 
-from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.endpoint import POWERS, Endpoint, Power
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.model.session import estimated_tokens, fair_tokens
 from mainspring.domain.schedule import changes
@@ -19,7 +19,7 @@ from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
 from mainspring.workers.circuit_breaker import CircuitBreaker
 from mainspring.workers.throttle import Throttle
-from tests.stores.world import START, FixedClock, add, an_endpoint, change, get
+from tests.stores.world import START, FixedClock, add, an_endpoint, change, edited, get
 from tests.workers.sessions import DONE, Scripted, Step, analyst, only_session
 
 
@@ -60,12 +60,36 @@ async def test_mode_protects_the_target_whoever_the_session_is_about(
     said = {
         "off": "refused: the planner is off for 'sibling'",
         "shadow": "recorded in shadow mode, not applied",
-        "ask": "proposed; a person decides, and nothing was applied; next run ",
+        "ask": "proposed; a person decides, nothing was applied; next run ",
     }[mode]
     assert (await only_session(stores)).detail.tool_calls[0].result.startswith(said)
     assert await get(stores, sibling) == sibling
     assert (await get(stores, watched)).interval_hint is not None
     assert len(await stores.proposals.proposals("default", ProposalFilter(sibling.id))) == (mode == "ask")
+
+
+@pytest.mark.parametrize("mode", ["live", "ask", "shadow"])
+async def test_session_about_an_endpoint_that_may_not_reach_siblings_changes_only_itself(
+    stores: Stores, watched: Endpoint, mode: str
+) -> None:
+    sibling = await stores.endpoints.endpoint("default", "sibling")
+    assert sibling is not None
+    own = tuple(each for each in POWERS if each != Power.SIBLINGS)
+    await stores.endpoints.change_endpoints("default", [watched.id], edited(advice=own))
+    await stores.planner.set_mode(f"endpoint:{sibling.id}", mode, Event(EventType.PLANNER_MODE_SET, START, "default"))
+    script = Scripted(
+        ("propose_interval", {"interval_ms": 20_000, "reason": "deep", "target": "sibling"}),
+        ("propose_interval", {"interval_ms": 20_000, "reason": "deep"}),
+        DONE,
+    )
+
+    await analyst(stores, script).run_once()
+
+    refused, done = (call.result for call in (await only_session(stores)).detail.tool_calls)
+    assert refused == "refused: the owner of 'watched' does not allow advice: siblings; allowed is " + ", ".join(own)
+    assert done.startswith("done; ")
+    assert (await get(stores, sibling)).interval_hint is None
+    assert await stores.proposals.proposals("default", ProposalFilter(sibling.id)) == []
 
 
 async def test_switch_stops_a_session_in_progress_and_what_it_proposes(stores: Stores, watched: Endpoint) -> None:
@@ -112,7 +136,7 @@ async def test_every_call_is_recorded_with_its_arguments_as_json(stores: Stores,
 
     calls = {call.tool: call for call in (await only_session(stores)).detail.tool_calls}
     assert calls["rm_rf"].arguments == {"path": "/", "force": True}
-    assert calls["rm_rf"].result == "refused: there is no tool 'rm_rf'"
+    assert calls["rm_rf"].result == "refused: unknown tool 'rm_rf'"
     assert calls["propose_interval"].arguments["more"] == [1, {"a": None}]
     assert calls["propose_interval"].arguments["interval_ms"] == 20_000
     assert calls["submit_analysis"].result == "refused: next_analysis_in_ms must be of type integer"
@@ -147,7 +171,7 @@ async def test_session_that_runs_out_of_time_is_not_done(stores: Stores, watched
     session = await analyst(stores, endless, seconds=0.05).look(watched)
 
     assert session is not None
-    assert (session.status, session.detail.note) == ("incomplete", "no end within 0.05 s")
+    assert (session.status, session.detail.note) == ("incomplete", "no result within 0.05 s")
 
 
 async def test_siblings_are_read_afresh_within_a_session(stores: Stores, watched: Endpoint) -> None:

@@ -172,7 +172,7 @@ async def test_start_that_is_refused_is_told(stores: Stores, clock: FixedClock) 
 
     assert await started(stores) == []
     (refused,) = [each for each in await told(stores) if each.type is EventType.TRIGGER_REFUSED]
-    assert "wants integer" in str(refused.data["reason"])
+    assert "needs integer" in str(refused.data["reason"])
 
 
 async def test_condition_that_cannot_be_judged_is_told(stores: Stores, clock: FixedClock) -> None:

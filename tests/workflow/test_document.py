@@ -85,8 +85,8 @@ def test_secret_in_a_call_is_refused_with_the_way_out_and_not_repeated(name: str
     (fault,) = faults_of({"call": CALL | call})
 
     assert fault.startswith(f"steps[0].call.{said}")
-    assert "a workflow is stored, logged and shown as it is written" in fault
-    assert fault.endswith("keep it in a secret header of an endpoint, and call that: {endpoint: NAME}")
+    assert "workflows are stored, logged and shown in plain text" in fault
+    assert fault.endswith("put the secret into a secret header of an endpoint, and call the endpoint: {endpoint: NAME}")
     assert not any(word in fault.replace("X-Token", "") for word in ("canary", "CANARY", "87654321"))
 
 
@@ -102,7 +102,7 @@ def test_document_from_before_secrets_were_refused_is_still_read() -> None:
 def test_name_that_no_path_can_hold_is_refused_where_it_is_new() -> None:
     text = '{"name": "shop/orders", "steps": [{"id": "a", "end": "done"}]}'
 
-    with pytest.raises(InvalidWorkflow, match="name contains /, and a workflow is found by its name alone"):
+    with pytest.raises(InvalidWorkflow, match="name contains /, but workflows are addressed by name"):
         parse_text(text)
     assert parse_text(text, is_stored=True).name == "shop/orders"
 
@@ -115,14 +115,14 @@ FAULTS: dict[str, tuple[list[Any], str]] = {
     "unknown kind of step": ([{"waitfor": {}}], "steps[0].waitfor is not known, did you mean 'wait_for'?"),
     "two kinds": ([{"wait": "1s", "end": None}], "steps[0] has 2 kinds (wait, end)"),
     "no mapping": (["wait"], "steps[0] is 'wait'; a step is a mapping with id"),
-    "unreachable step": ([{"end": None}, {"end": None}], "steps[1] 's1' is never reached; lead a step to it"),
+    "unreachable step": ([{"end": None}, {"end": None}], "steps[1] 's1' is never reached; let a step lead to it"),
     "duplicate id": ([{"id": "a", "wait": "1s"}, {"id": "a", "end": None}], "steps[1].id 'a' is the id of steps[0] too"),
     "bad id": ([{"id": "A b", "end": None}], "steps[0].id is 'A b'; a step has a name of small letters"),
     "missing default": ([{"branch": {"cases": [{"when": "true", "goto": "s0"}]}}], "steps[0].branch has no default"),
     "unknown goto": ([{"id": "alpha", "wait": "1s", "next": "alpah"}], "unknown step 'alpah', did you mean 'alpha'?"),
-    "circle": ([{"wait": "1s"}, {"wait": "1s", "next": "s0"}], "steps[0] 's0' is in a circle that no way leaves"),
+    "circle": ([{"wait": "1s"}, {"wait": "1s", "next": "s0"}], "steps[0] 's0' is in a loop without an exit"),
     "no condition": ([{"branch": {"cases": [{"when": "1 +", "goto": "s0"}], "default": "s0"}}], "does not compile at line"),
-    "not true or false": ([{"branch": {"cases": [{"when": "1 + 1", "goto": "s0"}], "default": "end"}}], "gives int; it must"),
+    "not true or false": ([{"branch": {"cases": [{"when": "1 + 1", "goto": "s0"}], "default": "end"}}], "returns int; it must"),
     "unknown step in condition": ([{"set": {"n": "steps.s9.result"}}], "refers to the unknown step 's9'; steps s0"),
     "unknown variable": ([{"set": {"total": "vars['totl']"}}], "unknown variable 'totl', did you mean 'total'?"),
     "unknown root": ([{"set": {"n": "inputs.x"}}], "did you mean 'input'?"),
@@ -133,7 +133,7 @@ FAULTS: dict[str, tuple[list[Any], str]] = {
     "template variable": ([{"email": {"to": "{{ nam }}", "subject": "s", "body": "b"}}], "steps[0].email.to {{ nam }} does not compile"),
     "open template": ([{"call": CALL | {"body": {"a": ["{{ input.x"]}}}], "steps[0].call.body.a[0] has {{ without }}"),
     "unknown template": ([{"call": CALL | {"template": "t"}}], "steps[0].call.template is 't'"),
-    "body and template": ([{"call": CALL | {"template": "t", "body": "b"}}], "both say what is sent"),
+    "body and template": ([{"call": CALL | {"template": "t", "body": "b"}}], "both define what is sent"),
     "email without text": ([{"email": {"to": "a", "subject": "s"}}], "steps[0].email has both body and template, or neither"),
     "email that is none": ([{"email": "x"}], "steps[0].email is 'x'; email is a mapping with to"),
     "negative wait": ([{"wait": "-3s"}], "steps[0].wait.for is refused: duration '-3s' is negative"),
@@ -142,13 +142,13 @@ FAULTS: dict[str, tuple[list[Any], str]] = {
     "wait that is none": ([{"wait": []}], "steps[0].wait is '[]'"),
     "bad cron": ([{"wait": {"cron": "61 * * * *"}}], "steps[0].wait.cron is refused"),
     "bad zone": ([{"wait": {"cron": "@daily", "timezone": "Berlin"}}], "steps[0].wait.timezone is refused"),
-    "bad instant": ([{"wait": {"until": "2026-02-30T00:00:00Z"}}], "an instant has a zone"),
+    "bad instant": ([{"wait": {"until": "2026-02-30T00:00:00Z"}}], "a timestamp has a zone"),
     "wait_for without timeout": ([{"wait_for": {"event": "reply"}}], "steps[0].wait_for has no timeout; an event may never come"),
     "wait_for that is none": ([{"wait_for": "reply"}], "steps[0].wait_for is 'reply'"),
-    "bad event type": ([{"wait_for": {"event": "a b", "timeout": "1s"}}], "an event type is letters, digits"),
+    "bad event type": ([{"wait_for": {"event": "a b", "timeout": "1s"}}], "an event type consists of letters, digits"),
     "timeout at the wrong place": ([{"wait_for": {"event": "a", "timeout": "1s"}, "timeout": "1s"}], "put the timeout into wait_for"),
     "url and endpoint": ([{"call": {"endpoint": "e", "url": "https://example.com/"}}], "has both url and endpoint"),
-    "endpoint with a body": ([{"call": {"endpoint": "e", "body": "b"}}], "has its own body; leave that out"),
+    "endpoint with a body": ([{"call": {"endpoint": "e", "body": "b"}}], "has its own body; remove that"),
     "call that is none": ([{"call": 1}], "steps[0].call is '1'"),
     "bad url": ([{"call": {"url": "ftp://example.com/"}}], "steps[0].call.url is refused"),
     "bad header": ([{"call": CALL | {"headers": {"Host": "x"}}}], "steps[0].call.headers.Host is refused"),
@@ -173,7 +173,7 @@ FAULTS: dict[str, tuple[list[Any], str]] = {
     "long expression": ([{"set": {"n": "1" + "+1" * 1_500}}], "at most 2000 are allowed"),
     "expression with NUL": ([{"set": {"n": "'\0'"}}], "contains NUL"),
     "expression that grows": ([{"set": {"n": "'a'" + "+'a'" * 200}}], "times as large"),
-    "no text": ([{"call": {"url": 5}}], "a text is wanted"),
+    "no text": ([{"call": {"url": 5}}], "write a text"),
     "no id": ([{"id": None, "end": None}], "steps[0].id is missing; a step has a name"),
     "letter with two lines in its head": ([{"email": {"to": "a", "subject": "s\r\nBcc: b", "body": "b"}}], "email.subject has a line break"),
     "hint that is none": ([{"hint": 1}], "steps[0].hint is '1'"),
@@ -242,8 +242,8 @@ MARKUP = {
     "broken": ("name: [", "cannot be read at line 1, column 8"),
     "empty": ("", "is empty"),
     "tab": ("name:\n\t- x", "cannot be read"),
-    "twice": ("name: a\nname: b", "has the key 'name' twice in one place, again at line 2"),
-    "odd key": ("? [a]\n: b", "has a key that is no text at line 1"),
+    "twice": ("name: a\nname: b", "has the key 'name' twice in one mapping, again at line 2"),
+    "odd key": ("? [a]\n: b", "has a key that is not text at line 1"),
     "NUL": ("name: 'a\0'", "cannot be read: "),
     "far too deep": ("[" * 5_000, "is nested more than 50 deep"),
     "deep": ("[" * 60 + "]" * 60, "is nested more than 50 deep"),
@@ -292,7 +292,7 @@ def test_input_is_checked_and_defaults_are_filled_in() -> None:
     ("given", "said"),
     [
         ({"email": "a"}, "the input 'order' (integer) is missing; 'order-follow-up' cannot start without it"),
-        ({"email": "a", "order": True}, "the input 'order' is 'True'; 'order-follow-up' wants integer: change it"),
+        ({"email": "a", "order": True}, "the input 'order' is 'True'; 'order-follow-up' needs integer: change it"),
         ({"emial": "a"}, "unknown input 'emial', did you mean 'email'? 'order-follow-up' takes email, order, vip"),
     ],
 )
@@ -380,9 +380,9 @@ def test_example_of_the_docs_is_the_one_that_is_tested() -> None:
         ("{run: a, where: vars.x > 1}", "undeclared reference to 'vars.x'; here it may read event"),
         ("{run: a, where: tick > 1}", "undeclared reference to 'tick'; here it may read event"),
         ("{run: a, where: 'event.status =='}", "does not compile"),
-        ("{run: a, send: {event: x}}", "on[0].send.to is missing; a text is wanted"),
-        ("{run: a, send: {event: x, to: y}, input: {}}", "is for starting; a trigger that sends has send.to"),
-        ("{run: a, input: {ordr: 1}}", "on[0].input.ordr is no input, did you mean 'order'?"),
+        ("{run: a, send: {event: x}}", "on[0].send.to is missing; write a text"),
+        ("{run: a, send: {event: x, to: y}, input: {}}", "is for starting; a trigger that sends uses send.to"),
+        ("{run: a, input: {ordr: 1}}", "on[0].input.ordr is not an input, did you mean 'order'?"),
         ("{run: a, input: {}}", "on[0].input lacks 'order' (integer)"),
         ("{run: a, input: {order: '{{ evnt.x }}'}}", "undeclared reference to 'evnt.x', did you mean 'event'?"),
         ("{rule: 7}", "on[0].rule is '7'"),
@@ -415,7 +415,7 @@ def test_triggers_are_read() -> None:
         ("{endpoint: a}", "needs exactly one of interval, after and clear: true"),
         ("{endpoint: a, interval: 30s, after: 5s}", "needs exactly one of"),
         ("{endpoint: a, clear: false}", "needs exactly one of"),
-        ("{interval: 30s}", "hint.endpoint is missing; a text is wanted"),
+        ("{interval: 30s}", "hint.endpoint is missing; write a text"),
         ("{endpoint: a, interval: 30s, ttl: 2d}", "above the maximum 1d"),
         ("{endpoint: a, intervall: 30s}", "did you mean 'interval'?"),
     ],

@@ -35,7 +35,9 @@ begin(router);
 // The frame of the document stays until the page can take its place; where that takes long, the page says so itself.
 await Promise.race([router.load(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
 
-createRoot(document.getElementById("root")!).render(
+const place = document.getElementById("root");
+if (!place) throw new Error("index.html has no element with the id root");
+createRoot(place).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto">
       <QueryClientProvider client={client}>

@@ -1,4 +1,4 @@
-"""Who asks: every route names the scope it needs, and gets the desk of whoever has it."""
+"""Authentication and authorisation of requests: every route names the scope it needs and gets a desk."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated
@@ -22,11 +22,11 @@ TENANT_HEADER = "x-mainspring-tenant"
 
 
 async def recognise(request: Request) -> Principal:
-    """The principal of a request, by its API key or its session; raises NotAuthenticated.
+    """The principal of a request, by its API key or its session. Raises NotAuthenticated.
 
-    A session acts in the tenant that `X-Mainspring-Tenant` names, among those its user belongs to; else in the first.
-    An EventSource of a browser can send no header, so a stream takes it as `?tenant=` too.
-    In a demo everybody is its visitor, whatever cookies of other servers on this machine the browser brings along.
+    A session acts in the tenant that `X-Mainspring-Tenant` names, among those of its user; otherwise in the user's
+    default. A browser's EventSource cannot send headers, so a stream also accepts `?tenant=`. In a demo every request
+    comes from its visitor, whatever cookies of other servers on this machine the browser sends.
     """
     context: Context = request.app.state.context
     stores = context.stores
@@ -35,13 +35,11 @@ async def recognise(request: Request) -> Principal:
         return Principal(context.settings.tenant, VISITOR, frozenset(Scope))
     token = cookies.session_token(request)
     if authorization and token:
-        raise HttpProblem(
-            "malformed-request", "both an API key and a session were sent; send one: leave the cookie or the key out"
-        )
+        raise HttpProblem("malformed-request", "both an API key and a session were sent; send only one of them")
     if authorization:
         kind, _, key = authorization.partition(" ")
         if kind.lower() != "bearer":
-            raise NotAuthenticated("the header Authorization is not `Bearer <key>`; send an API key like that")
+            raise NotAuthenticated("the header Authorization is not `Bearer <key>`; send an API key in that form")
         return await principal_of_key(stores, key.strip())
     if not token:
         raise NotAuthenticated("no API key or session was sent; send `Authorization: Bearer <key>`, or log in")
@@ -52,11 +50,11 @@ async def recognise(request: Request) -> Principal:
 
 
 async def operating(request: Request, principal: Annotated[Principal, Depends(recognise)]) -> Desk:
-    """The desk of an operator of the installation: of no tenant, for what concerns them all."""
+    """The desk of an operator of the installation, without a tenant."""
     request.state.actor = principal.actor
     request.state.headers = request.app.state.limits.spend(principal)
     _refuse_others(principal)
-    if not principal.user_id:  # a key does what its scopes say, also an operator's; a person is one everywhere
+    if not principal.user_id:  # a key is limited by its scopes, even an operator's; a person is an operator everywhere
         principal.require(Scope.READ if request.method in ("GET", "HEAD") else Scope.ADMIN)
     refuse_unknown(request)
     context: Context = request.app.state.context
@@ -66,7 +64,7 @@ async def operating(request: Request, principal: Annotated[Principal, Depends(re
 
 
 async def admit(request: Request) -> Principal:
-    """Recognise a request and count it, for what is mounted beside the routes."""
+    """Authenticates and counts a request, for apps mounted beside the routes."""
     principal = await recognise(request)
     request.state.actor = principal.actor
     request.state.headers = request.app.state.limits.spend(principal)
@@ -74,7 +72,7 @@ async def admit(request: Request) -> Principal:
 
 
 def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
-    """A dependency: the desk of a principal that has this scope."""
+    """A dependency: the desk of a principal with this scope."""
 
     async def desk(request: Request, principal: Annotated[Principal, Depends(recognise)]) -> Desk:
         request.state.actor = principal.actor
@@ -94,7 +92,7 @@ def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
 async def operating_here(
     desk: Annotated[Desk, Depends(needs(Scope.ADMIN))], principal: Annotated[Principal, Depends(recognise)]
 ) -> Desk:
-    """The desk of an operator of the installation in a tenant, for what the tenant's own people may not change."""
+    """The desk of an installation operator in a tenant, for settings that members of the tenant may not change."""
     _refuse_others(principal)
     return desk
 
@@ -102,8 +100,8 @@ async def operating_here(
 def _refuse_others(principal: Principal) -> None:
     if not principal.is_operator:
         raise Forbidden(
-            f"this is for operators of the installation, and {principal.actor} is none; "
-            "ask one of them, or for a key that was made with `mainspring apikey create --operator`",
+            f"this is for operators of the installation, and {principal.actor} is not one; ask one of them, "
+            "or for a key created with `mainspring apikey create --operator`",
             scope="operator",
         )
 

@@ -1,4 +1,4 @@
-"""The web server's application: the routes of the API in their frame, and health for whoever watches the process."""
+"""The web server's application: the routes of the API with their middleware, and health for monitoring."""
 
 from collections import Counter
 
@@ -80,7 +80,7 @@ ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
 
 
 def furnish(app: FastAPI, context: Context) -> None:
-    """Give the app what its routes work with."""
+    """Gives the app the context of its routes."""
     settings = context.settings
     app.state.context = context
     app.state.limits = Limits(settings.api_requests_per_minute, settings.api_requests_per_minute_of_tenant)
@@ -93,8 +93,8 @@ def make_app(context: Context) -> FastAPI:
     app = FastAPI(
         title="Mainspring",
         version=__version__,
-        openapi_url=None,  # the route is our own: making the document takes a second, which is not the event loop's
-        docs_url=None,  # the reference page is our own: it works without the network
+        openapi_url=None,  # our own route: building the document takes a second, which must not block the event loop
+        docs_url=None,  # our own reference page: it works without the network
         redoc_url=None,
         redirect_slashes=False,  # a redirect would repeat whatever the Host header said
         generate_unique_id_function=schema.operation_id,
@@ -109,10 +109,10 @@ def make_app(context: Context) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     app.include_router(reference_pages.router)
-    if not frontend.is_built():  # the web UI has a page of its own for that link
+    if not frontend.is_built():  # the web UI has its own page for that link
         app.include_router(setup_page.router)
     app.include_router(system.router)
-    app.router.routes.extend(frontend.routes())  # last: they take what is nobody else's
+    app.router.routes.extend(frontend.routes())  # last: the web UI handles every other path
     description = schema.Description(app)
     app.state.description = description
     app.openapi = description.document  # type: ignore[method-assign]  # FastAPI's own way to extend its document
@@ -120,6 +120,6 @@ def make_app(context: Context) -> FastAPI:
 
 
 def prepare_routes(app: FastAPI) -> None:
-    """Let FastAPI look at its routes now: at the first request it would take 0.1 s of the event loop for it."""
+    """Lets FastAPI analyse its routes now: at the first request this would block the event loop for 0.1 s."""
     for _ in iter_route_contexts(app.routes):
         pass

@@ -1,16 +1,16 @@
 """Compress the long lists of the API, and nothing else.
 
-What is compressed tells by its length what repeats in it (BREACH): a stranger who can put text beside a secret, make a
-browser ask again and again, and see the lengths, can guess the secret. Cookies are `SameSite=Lax`, so another site's
-page cannot make a browser ask with them; that alone would do. Beside it only what is in `LISTS` is compressed, read
-with GET: none holds a secret, and none repeats a parameter of its request. Left as they are:
+The length of compressed data reveals repetitions (BREACH): an attacker who can place text beside a secret, make a
+browser repeat a request, and see the lengths, can guess the secret. Cookies are `SameSite=Lax`, so pages of other sites
+cannot send requests with them, which alone would be enough. In addition only the paths in `LISTS` are compressed, for
+GET: none contains a secret, and none repeats a parameter of its request. Not compressed:
 
 - what is shown once (keys, links, signing secrets): it answers a POST;
 - sessions, second factors and keys;
-- one run, one delivery, one execution, and exports, which hold what a stranger's server answered beside other data;
+- one run, one delivery, one execution, and exports, which contain responses of targets beside other data;
 - event streams, which must not wait for a block to fill. Files of the web UI are compressed by `frontend`, once.
 
-A body of 32 kB or more is compressed in a thread: zlib takes about 20 ms for a megabyte, in which the loop goes on.
+A body of 32 kB or more is compressed in a thread: zlib takes about 20 ms per megabyte, in which the loop continues.
 """
 
 import re
@@ -19,9 +19,9 @@ from starlette.datastructures import Headers
 from starlette.middleware.gzip import GZipResponder
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-SIZE_MIN = 1_000  # bytes; a shorter answer fits into one packet as it is
+SIZE_MIN = 1_000  # bytes; a shorter response fits into one packet
 IN_THREAD_MIN = 32_000
-LEVEL = 5  # beyond it a list becomes 2 % smaller and takes twice as long
+LEVEL = 5  # higher levels make a list 2 % smaller and take twice as long
 LISTS = re.compile(
     r"/api/v1/(?:"
     r"jobs|endpoints|rules|sessions|runs|events|workflows|executions(?:/attention)?|audit|workers|members|tenants"
@@ -43,7 +43,7 @@ class Compression:
 
 
 def is_compressed(scope: Scope) -> bool:
-    """Whether the answer may be compressed: a list, asked for with GET by a client that takes gzip."""
+    """Whether the response may be compressed: a list, requested with GET by a client that accepts gzip."""
     if scope["type"] != "http" or scope["method"] != "GET" or LISTS.fullmatch(scope["path"]) is None:
         return False
     return takes_gzip(Headers(scope=scope).get("accept-encoding", ""))

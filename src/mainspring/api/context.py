@@ -1,4 +1,4 @@
-"""What the routes work with: the open stores and the few things of this process that a request may need."""
+"""The context of the routes: the open stores and the parts of this process that a request may need."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -16,14 +16,14 @@ from mainspring.ports.planner import Look, Simulator
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 
-Check = Callable[[], Awaitable[str | None]]  # None: fine; else what is wrong
+Check = Callable[[], Awaitable[str | None]]  # None: fine; otherwise what is wrong
 
 
 class Context(Struct, frozen=True):
-    """Kept at `app.state.context`."""
+    """Stored at `app.state.context`."""
 
     stores: Stores
-    desk: Callable[[str, str], Desk]  # of a tenant, for an actor
+    desk: Callable[[str, str], Desk]  # for a tenant and an actor
     caller: Caller
     settings: Settings
     registry: CollectorRegistry
@@ -31,10 +31,10 @@ class Context(Struct, frozen=True):
     feed: Feed
     messengers: Mapping[DestinationKind, Messenger]
     hasher: PasswordHasher
-    remarks: Mapping[str, Check] = {}  # told at /readyz, but no reason not to be ready
-    issuer: Issuer | None = None  # of single sign-on, where it is set up
-    demo: Callable[[], dict[str, object]] | None = None  # how the demo stands, where this is one
-    look: Look | None = None  # lets the model look at an endpoint, where one is configured
+    remarks: Mapping[str, Check] = {}  # reported at /readyz without making the process unready
+    issuer: Issuer | None = None  # for single sign-on, if configured
+    demo: Callable[[], dict[str, object]] | None = None  # the state of the demo, if this is one
+    look: Look | None = None  # starts a model session, if a model is configured
     simulator: Simulator | None = None
-    drafter: Drafter | None = None  # lets the model draft rules, where one is configured
-    model_fault: str = ""  # why the model that is configured is off
+    drafter: Drafter | None = None  # drafts rules, if a model is configured
+    model_fault: str = ""  # why the configured model is off

@@ -1,7 +1,7 @@
-"""The cookies of a browser: its session, and the device that a user was logged in on before.
+"""The cookies of a browser: its session, and the device that a user logged in on before.
 
-Over https they are `__Host-` cookies: Secure, for this host alone. Over plain http browsers refuse those, so that a
-first try on one machine has cookies of other names. No script can read either.
+Over https they are `__Host-` cookies: Secure, and for this host only. Browsers refuse those over plain http, so a trial
+on one machine uses other cookie names. Scripts can read neither.
 """
 
 from fastapi import Request, Response

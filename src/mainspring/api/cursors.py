@@ -1,4 +1,4 @@
-"""Where a list goes on: sealed, so that a cursor is nobody's to make, to read or to use in another tenant's name."""
+"""Cursors of lists, encrypted: clients can neither forge nor read them, nor use them in another tenant."""
 
 import json
 
@@ -8,18 +8,18 @@ from mainspring.operations.endpoints import Desk
 
 
 def seal_cursor(desk: Desk, kind: str, *place: str) -> str:
-    """`kind` names the list: a cursor of another one does not open."""
+    """`kind` names the list: a cursor of another list is refused."""
     return desk.vault.seal(json.dumps(place), _context(desk, kind))
 
 
 def open_cursor(desk: Desk, kind: str, cursor: str | None) -> list[str] | None:
-    """The place that was sealed; None where none was given. Raises ApiError for a cursor that is not this list's."""
+    """The encrypted position; None without a cursor. Raises ApiError for a cursor of another list."""
     if cursor is None:
         return None
     try:
         place: list[str] = json.loads(desk.vault.open(cursor, _context(desk, kind)))
     except (Misconfigured, UnicodeEncodeError):
-        detail = "this cursor was not given out for this list; leave it out to begin again"
+        detail = "this cursor does not belong to this list; omit it to start from the beginning"
         raise HttpProblem(
             "malformed-request", detail, errors=({"parameter": "cursor", "in": "query", "detail": detail},)
         ) from None

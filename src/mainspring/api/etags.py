@@ -1,4 +1,4 @@
-"""ETags: of the configuration, not of the state. A run that ends does not make an edit outdated, an edit does."""
+"""ETags of the configuration, not of the state: an edit changes them, a finished run does not."""
 
 from hashlib import sha256
 from typing import Annotated
@@ -26,7 +26,7 @@ def job_etag(job: Job) -> str:
 
 
 def version_wanted(if_match: str | None, endpoint: Endpoint) -> int | None:
-    """The version that an edit must meet; None: any. Raises Outdated where it is another one already."""
+    """The version that an edit requires; None: any. Raises Outdated if the current one already differs."""
     if if_match is None or if_match.strip() == "*":
         return None
     refuse_other(if_match, endpoint_etag(endpoint), "endpoint", endpoint.name)
@@ -39,7 +39,7 @@ def refuse_other(if_match: str | None, present: str, kind: str, name: str) -> No
     wanted = [tag.strip() for tag in if_match.split(",")]
     if any(len(tag) < 2 or not tag.endswith('"') or not tag.startswith(('"', 'W/"')) for tag in wanted):
         raise HttpProblem(
-            "malformed-request", 'If-Match is no list of ETags; send one back as it came, with its quotes: "v3"'
+            "malformed-request", 'If-Match is not a list of ETags; send an ETag back unchanged, with its quotes: "v3"'
         )
     if present not in wanted:
         raise Outdated(kind, name)

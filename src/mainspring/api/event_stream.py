@@ -1,8 +1,8 @@
 """An event stream: events as they happen, over one connection that stays open (server-sent events).
 
-A stream listens to the process's feed, so an event is read and written down once for all streams. It ends when its
-client goes, when its client does not read, when its key or session ends, and at once when the server stops; whoever
-comes back with the last id it has seen misses nothing and sees nothing twice.
+A stream listens to the process's feed, so an event is read and serialised once for all streams. It ends when its client
+disconnects or does not read, when its key or session ends, and when the server stops. A client that returns with the
+last id it received misses nothing and sees nothing twice.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ from mainspring.event_feed import CutOff, Feed, Step
 from mainspring.operations.endpoints import Desk
 from mainspring.views.shapes import event_shape
 
-RETRY_MS = 2_000  # how long a client waits before it comes back
-STEP_S = 2.5  # how often a silent stream looks up
-CHECK_S = 5.0  # how often it is made sure that its key still lives
-HEARTBEAT_S = 15.0  # below what proxies cut idle connections after
-SEND_S = 10.0  # a client that takes nothing for this long is dropped
+RETRY_MS = 2_000  # how long a client waits before it reconnects
+STEP_S = 2.5  # how often a silent stream wakes up
+CHECK_S = 5.0  # how often the validity of its key is checked
+HEARTBEAT_S = 15.0  # below the idle timeout of proxies
+SEND_S = 10.0  # a client that reads nothing for this long is disconnected
 LAST_WORDS_S = 0.2
 PIECE_BYTES = 64_000
 BLOCKS_MAX = 5_000
@@ -38,7 +38,7 @@ Choose = Callable[[Sequence[StoredEvent]], Awaitable[list[StoredEvent]]]
 
 
 class Blocks:
-    """Events as the bytes of a stream, made once for all streams of a process."""
+    """Events as the bytes of a stream, serialised once for all streams of a process."""
 
     def __init__(self) -> None:
         self._made: OrderedDict[tuple[str, str], bytes] = OrderedDict()
@@ -48,7 +48,7 @@ class Blocks:
     async def of(self, desk: Desk, events: Sequence[StoredEvent]) -> list[bytes]:
         missing = [each for each in events if (each.event.tenant_id, each.cursor) not in self._made]
         if missing:
-            async with self._asking:  # whoever waited here finds it done
+            async with self._asking:  # a task that waited here finds it done
                 await self._make(desk, [each for each in missing if (desk.tenant_id, each.cursor) not in self._made])
         return [self._made[each.event.tenant_id, each.cursor] for each in events]
 
@@ -119,7 +119,7 @@ class EventStream(Response):
             raise fault
 
     async def _pump(self, send: Send) -> None:
-        """Send until there is a reason to end; then say that it is the end."""
+        """Sends until there is a reason to end; then sends the reason."""
 
         async def put(block: bytes, *, more: bool = True) -> None:
             async with asyncio.timeout(SEND_S):
@@ -145,7 +145,7 @@ class EventStream(Response):
             if is_first:
                 await put(f"retry: {RETRY_MS}\n{_id(reached)}\n".encode())
             elif now_s - beaten_s >= HEARTBEAT_S:
-                # With where we are, so that who comes back need not go through what it did not want again.
+                # With the current position, so that a returning client need not read again what it filtered out.
                 await put(f": heartbeat\n{_id(reached)}\n".encode())
                 beaten_s = now_s
             is_first = False
@@ -161,7 +161,7 @@ async def _until_gone(receive: Receive) -> None:
 
 
 def _pieces(blocks: Sequence[bytes]) -> Iterator[bytes]:
-    """Blocks put together as far as is worth a write: a client that takes nothing is noticed between two of them."""
+    """Joins blocks up to a size worth one write: a client that does not read is noticed between two of them."""
     piece = b""
     for block in blocks:
         piece += block

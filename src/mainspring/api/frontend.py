@@ -1,7 +1,7 @@
-"""The web UI: the files that were built into the package, and the one page that all its addresses show.
+"""The web UI: the files built into the package, and the one page that all its URLs show.
 
-It answers below every other route and never for what belongs to a program, so that a mistyped API path stays a problem
-and is not a page. Scripts come from here alone. Styles may also stand in the page: the UI's parts compute theirs.
+It answers below every other route and never for paths of the API, so a mistyped API path stays a problem document.
+Scripts are loaded from here only. Styles may also be inline, because UI components compute theirs.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ BUILT = Path(__file__).parent.parent / "web"
 FOR_PROGRAMS = ("/api", "/mcp", "/healthz", "/readyz", "/metrics", "/problems", "/assets")
 PAGE_SECURITY = CONTENT_SECURITY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(
     "img-src 'self' data:",
-    "img-src 'self' data: blob:",  # a response body that is a raster image, made by the page itself
+    "img-src 'self' data: blob:",  # a response body that is a raster image, created by the page itself
 )
-FOR_EVER = "public, max-age=31536000, immutable"  # their names are made from their content
+FOR_EVER = "public, max-age=31536000, immutable"  # their names are derived from their content
 COMPRESSED = ("text/", "application/json", "image/svg", "application/javascript", "application/manifest")
 
 NOT_BUILT = """\
@@ -42,7 +42,7 @@ It needs an npm registry once; an installed wheel has the UI inside.</p>
 
 
 class Pages(Route):
-    """Every path that is nobody else's, for GET and HEAD."""
+    """Handles every path without another route, for GET and HEAD."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         path = scope.get("path", "")
@@ -66,9 +66,7 @@ async def _asset(built: Path, request: Request) -> Response:
     name = request.path_params["name"]
     found = await _load(built / "assets" / name) if "/" not in name and not name.startswith(".") else None
     if found is None:
-        raise HttpProblem(
-            "not-found", "there is no such file of the web UI; load the page again, it may be a newer one"
-        )
+        raise HttpProblem("not-found", "this file of the web UI does not exist; reload the page, which may be outdated")
     return _send(request, *found, cache_control=FOR_EVER)
 
 
@@ -77,7 +75,7 @@ async def _page(built: Path, request: Request) -> Response:
     if "/" not in name and "." in name and not name.startswith("."):  # favicon.svg and the like
         found = await _load(built / name)
         if found is None or name == "index.html":
-            raise HttpProblem("not-found", f"there is no file {escape(name)[:100]}; the pages have no endings")
+            raise HttpProblem("not-found", f"file {escape(name)[:100]} does not exist; pages have no file extension")
         return _send(request, *found, cache_control="public, max-age=3600")
     index = await _load(built / "index.html")
     if index is None:
@@ -97,9 +95,9 @@ def _send(request: Request, media_type: str, tag: str, plain: bytes, packed: byt
 
 
 async def _load(path: Path) -> tuple[str, str, bytes, bytes] | None:
-    """Media type, entity tag, content and content compressed; kept until the file changes.
+    """Media type, entity tag, content and compressed content; cached until the file changes.
 
-    In a thread: the largest file takes 20 ms to compress, and a disk may take any time.
+    Runs in a thread: the largest file takes 20 ms to compress, and a disk may take any time.
     """
     return await asyncio.to_thread(_load_now, path)
 
@@ -116,7 +114,7 @@ def _load_now(path: Path) -> tuple[str, str, bytes, bytes] | None:
 def _read(path: Path, changed_ns: int, size: int) -> tuple[str, str, bytes, bytes]:
     content = path.read_bytes()
     media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    if path.suffix == ".js":  # what a machine's own tables say about it differs
+    if path.suffix == ".js":  # the tables of machines differ
         media_type = "text/javascript"
     packed = gzip.compress(content, mtime=0) if media_type.startswith(COMPRESSED) else b""
     return media_type, f'"{sha256(content).hexdigest()[:20]}"', content, packed

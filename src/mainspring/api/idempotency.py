@@ -1,11 +1,12 @@
-"""`Idempotency-Key`: a write that is sent again within 24 hours is not done again, its answer is given again.
+"""`Idempotency-Key`: a write repeated within 24 hours has no second effect and returns the stored response.
 
-The key belongs to whoever sends it. While the first request is at work another one is refused with 409; one that asks
-for something else under the same key with 422. Only answers that say "done" are kept: a refusal changed nothing, so the
-key is free again. What is kept is sealed, for an answer may hold a key that is shown once.
+A key belongs to its sender. While the first request is in progress another one is refused with 409, and a different
+request under the same key with 422. Only successful responses are stored: a refused request changed nothing, so the key
+is free again. Responses are stored encrypted, because they may contain a key that is shown once.
 
-1. `begin` runs where a route learns who asks; it claims the key, or ends the request with the answer that was kept.
-2. `Repeater`, around the app, catches the answer on its way out and keeps it before anybody sees it.
+1. `begin` runs when a route has authenticated the sender; it claims the key, or ends the request with the stored
+   response.
+2. `Repeater`, around the app, intercepts the response and stores it before it is sent.
 """
 
 import json
@@ -32,7 +33,7 @@ log = structlog.get_logger()
 
 
 class Claimed:
-    """A key that this request holds, until its answer is kept or the key released."""
+    """A key that this request holds until its response is stored or the key is released."""
 
     def __init__(self, desk: Desk, key: str, request: str) -> None:
         self._desk = desk
@@ -49,7 +50,7 @@ class Claimed:
 
 
 class Repeated(Exception):
-    """The request was done before; this is its answer."""
+    """The request was done before; this is its response."""
 
     def __init__(self, response: Response) -> None:
         self.response = response
@@ -75,7 +76,7 @@ async def begin(request: Request, desk: Desk) -> None:
         raise HttpProblem("invalid-input", "this Idempotency-Key was used for another request; send a new one")
     if answer is None:
         raise HttpProblem(
-            "conflict", "the first request under this Idempotency-Key is still at work; try again in a moment"
+            "conflict", "the first request under this Idempotency-Key is still in progress; try again in a moment"
         )
     kept = json.loads(desk.vault.open(answer, context))
     response = Response(kept["body"].encode("latin-1"), kept["status"], dict(kept["headers"]))
@@ -123,12 +124,12 @@ class Repeater:
         try:
             await self._app(scope, receive, catch)
         finally:
-            if claimed := scope["state"].pop("claimed", None):  # it ended without an answer
+            if claimed := scope["state"].pop("claimed", None):  # it ended without a response
                 await claimed.release()
 
 
 async def _settle(claimed: Claimed, started: Message, body: bytes) -> None:
-    """Keep what was done. If that fails the answer goes out all the same: the work is done, only its memory is not."""
+    """Stores a response. If that fails the response is sent anyway, because the work is done."""
     try:
         if 200 <= started["status"] < 300 and len(body) <= ANSWER_MAX:
             headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in started["headers"]]
@@ -136,7 +137,7 @@ async def _settle(claimed: Claimed, started: Message, body: bytes) -> None:
         else:
             await claimed.release()
     except StoreUnavailable as fault:
-        log.warning("answer not kept", error=str(fault))
+        log.warning("response not stored", error=str(fault))
 
 
 def _context(desk: Desk, key: str) -> str:

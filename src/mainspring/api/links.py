@@ -1,6 +1,6 @@
-"""How a one-time link reaches its person: by email where a mail server is set, else it is shown to who made it.
+"""Deliver one-time links: by email if a mail server is configured, otherwise shown to their creator.
 
-A link that is sent never names the host of the request: who makes it could put a host of their own there.
+A link sent by email never uses the host of the request, which its creator could forge.
 """
 
 from fastapi import Request
@@ -20,14 +20,14 @@ def sends_links(request: Request) -> bool:
 
 
 def proof_of(request: Request, principal: Principal) -> str:
-    """What the use of a link proves about its address; "": nothing."""
+    """What using a link proves about its address; "": nothing."""
     if sends_links(request):
         return Proof.EMAIL
     return Proof.OPERATOR if principal.is_operator else ""
 
 
 async def hand_out(request: Request, email: str, token: str, what: str, *, to_operator: bool = False) -> Shape:
-    """Send the link, or show it. `what` is a sentence that says what the link is for.
+    """Sends the link, or shows it. `what` is a sentence that states its purpose.
 
     An operator is shown a link that cannot be sent: operators can set any password anyway.
     """
@@ -51,5 +51,5 @@ async def hand_out(request: Request, email: str, token: str, what: str, *, to_op
 
 
 def link_of(site: str, token: str) -> str:
-    """Behind the #, where no server and no log sees it."""
+    """In the fragment, which no server or log sees."""
     return f"{site.rstrip('/')}/setup#token={token}"

@@ -1,11 +1,11 @@
-"""What is done for every request before and after its route, whoever wrote that route.
+"""Process every request before and after its route.
 
-1. Give it an id, which its answer, its problem and its log line carry.
-2. Refuse a host that is not ours, a header that must be there once and is there twice, and a body that is too large,
-   too slow, compressed or not strict JSON. The body is read here, bounded, so that no route ever sees a bad one.
-3. Add the security headers, and the rate that is left.
-4. Turn what nobody foresaw into a problem with status 500; the log has the traceback, the answer never.
-5. Log one line: method, path and status. Never the query string, where people put secrets.
+1. Assign an id, which the response, the problem and the log line carry.
+2. Refuse an unknown host, a repeated header that must be unique, and a body that is too large, too slow, compressed or
+   not strict JSON. The body is read here, bounded, so that no route ever sees a bad one.
+3. Add the security headers and the remaining rate.
+4. Turn an unexpected exception into a problem with status 500; the log has the traceback, the response never.
+5. Log one line: method, path and status. Never the query string, which may contain secrets.
 """
 
 import asyncio
@@ -27,19 +27,19 @@ from mainspring.domain.name import shown
 from mainspring.domain.text import spelled_out
 
 BODY_MAX = 256_000
-BODIES_MAX = {  # what is sent to these paths may be larger, or has no reason to be as large
+BODIES_MAX = {  # bodies of these paths may be larger, or need not be as large
     "/api/v1/config/apply": 1_000_000,
     "/api/v1/workflows": 600_000,
     "/api/v1/executions": 600_000,
     "/api/v1/endpoints": 600_000,
     "/api/v1/simulations": 600_000,
-    "/api/v1/auth/": 16_000,  # anybody may send these
+    "/api/v1/auth/": 16_000,  # no authentication required
 }
 BODY_TIMEOUT_S = 30
 ONCE = (b"authorization", b"host", b"content-type", b"content-length", b"content-encoding", b"idempotency-key")
-QUIET = ("/healthz", "/readyz", "/metrics")  # asked all day long, by name or by address
+QUIET = ("/healthz", "/readyz", "/metrics")  # requested all the time, by name or by address
 API = "/api/v1/"
-NAMED = ("endpoints", "jobs", "webhooks", "alerts")  # whose names may have a slash
+NAMED = ("endpoints", "jobs", "webhooks", "alerts")  # resources whose names may contain a slash
 CONTENT_SECURITY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -51,7 +51,7 @@ SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-STOPPING = "the server stops, and this request was not done in time; send it again in a few seconds"
+STOPPING = "the server stopped before this request was done; send it again in a few seconds"
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 log = structlog.get_logger()
@@ -74,14 +74,14 @@ class RequestMiddleware:
         try:
             await self._respond(scope, headers, receive, answer)
         except asyncio.CancelledError:
-            # The server stops, and this request has not ended within its grace. Who began to be answered is cut off.
+            # The server stops, and this request has not ended within its grace. A started response is cut off.
             if not answer.status:
                 stopped = problem("stopping", STOPPING, state["request_id"], headers={**_CLOSE, "Retry-After": "5"})
                 await stopped(scope, receive, answer.send)
         except Exception:
-            # The outermost loop of a request, as a worker's of its rounds.
+            # The outermost handler of a request, like a worker's outermost loop.
             log.exception("request failed", request_id=state["request_id"], path=spelled_out(scope["path"]))
-            if answer.status:  # half an answer cannot be taken back: cut it, so that nobody takes it for whole
+            if answer.status:  # a partial response cannot be taken back: cut it, so that it is not taken for complete
                 raise
             detail = unforeseen_detail(state["request_id"])
             await problem("internal-error", detail, state["request_id"])(scope, receive, answer.send)
@@ -93,7 +93,9 @@ class RequestMiddleware:
             self._check_headers(scope, headers)
             body = await _read_body(headers, receive, _body_max(scope["path"]))
             if body and scope["method"] in ("GET", "HEAD"):
-                raise HttpProblem("malformed-request", f"a {scope['method']} has no body; leave it out", headers=_CLOSE)
+                raise HttpProblem(
+                    "malformed-request", f"{scope['method']} requests have no body; remove it", headers=_CLOSE
+                )
             if body and scope["path"].startswith("/api/"):
                 _check_body(headers, body)
         except HttpProblem as fault:
@@ -114,23 +116,23 @@ class RequestMiddleware:
         if b"content-length" in names and b"transfer-encoding" in names:
             raise HttpProblem(
                 "malformed-request",
-                "both Content-Length and Transfer-Encoding were sent; where a body ends must not be a guess: send one",
+                "both Content-Length and Transfer-Encoding were sent, so the end of the body is ambiguous; send one",
                 headers=_CLOSE,
             )
         if "\x00" in scope["path"] or b"%00" in scope.get("query_string", b""):
             raise HttpProblem(
-                "malformed-request", "the path or a parameter contains a NUL; that is no text: leave it out"
+                "malformed-request", "the path or a parameter contains NUL, which is not allowed in text; remove it"
             )
         _refuse_slash(scope)
         if scope["path"] not in QUIET and not self._is_ours(headers.get("host", "")):
             raise HttpProblem(
                 "wrong-host",
-                "this server does not answer to the name in the Host header; "
-                "its operator lists the names it has in MAINSPRING_ALLOWED_HOSTS",
+                "the Host header names a host that this server does not accept; the operator can allow it "
+                "in MAINSPRING_ALLOWED_HOSTS",
             )
 
     def _is_ours(self, host: str) -> bool:
-        """An address or a name without a dot cannot be pointed here by a stranger's DNS; other names must be listed."""
+        """Addresses and names without a dot cannot be pointed here by foreign DNS; other names must be listed."""
         name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
         name = name.strip("[]").rstrip(".").lower()
         if "*" in self._hosts or name in self._hosts or name.endswith(".localhost"):
@@ -145,22 +147,22 @@ class RequestMiddleware:
 
 
 def _refuse_slash(scope: Scope) -> None:
-    """Routes see the path decoded: `/endpoints/a%2Fhints` would be the hints of `a`, not what is named a/hints."""
+    """Routes see the decoded path: `/endpoints/a%2Fhints` would be the hints of `a`, not the endpoint a/hints."""
     parts = scope.get("raw_path", b"").split(b"/")
     for before, part in pairwise(parts):
         if b"%2f" in part.lower() and scope["path"].startswith(API):
             name, among = unquote(part.decode("latin-1")), unquote(before.decode("latin-1"))
-            listed = "the list of its kind has"
+            listed = "the list of its kind shows"
             if among in NAMED:
-                listed = f"{API}{among} has, and `mainspring {among[:-1]} list -o json`"
+                listed = f"{API}{among} shows, and `mainspring {among[:-1]} list -o json`"
             raise HttpProblem(
                 "not-found",
-                f"'{shown(name)}' has a '/', which no path can hold; use its id, which {listed}",
+                f"'{shown(name)}' contains '/', which is not possible in a path; use its id, which {listed}",
             )
 
 
 class ResponseRecorder:
-    """The way out: headers that every answer has, and what the log line needs to know."""
+    """Adds the headers that every response has, and collects what the log line needs."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope = scope
@@ -226,9 +228,7 @@ async def _read_body(headers: Headers, receive: Receive, most: int) -> bytes:
 
 def _check_body(headers: Headers, body: bytes) -> None:
     if headers.get("content-encoding", "identity").lower() != "identity":
-        raise HttpProblem(
-            "unsupported-media-type", "the body is compressed; send it as it is, without Content-Encoding"
-        )
+        raise HttpProblem("unsupported-media-type", "the body is compressed; send it without Content-Encoding")
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if not re.fullmatch(r"application/([\w.-]+\+)?json", media_type):
         raise HttpProblem(
@@ -240,7 +240,7 @@ def _check_body(headers: Headers, body: bytes) -> None:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Hand the body on once; after it only the end of the connection can come."""
+    """Passes the body on once; after it only the end of the connection can come."""
     sent = False
 
     async def again() -> Message:

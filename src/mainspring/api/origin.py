@@ -1,8 +1,8 @@
-"""Where a request comes from: its address, for the audit trail, and whether another site made a browser send it.
+"""The origin of a request: its address, for the audit trail, and whether another site made a browser send it.
 
-A browser says in Sec-Fetch-Site who made it ask; one that does not says at least its Origin. A request that changes
-something with a browser's cookies must come from our own pages, and must not be of a kind that a plain form can send.
-Programs with an API key send no cookie, and are not asked.
+A browser states in Sec-Fetch-Site which site caused a request, or at least its Origin. A request that changes something
+with a browser's cookies must come from our own pages, and must not be of a kind that a plain form can send. Programs
+with an API key send no cookie and are not checked.
 """
 
 from ipaddress import ip_address
@@ -35,8 +35,8 @@ class OwnPagesOnly:
             await self._app(scope, receive, send)
             return
         detail = (
-            "this request changes something, and a page of another site may have made the browser send it; "
-            "send it from our own pages as JSON, or with an API key and no cookie"
+            "this request changes something and may come from a page of another site; send it from "
+            "Mainspring's own pages as JSON, or with an API key and no cookie"
         )
         await problem("forbidden", detail, scope["state"]["request_id"])(scope, receive, send)
 
@@ -58,7 +58,7 @@ class OwnPagesOnly:
 
 
 def _address(scope: Scope) -> str:
-    """Where a request comes from, in its one written form. A proxy may pass anything on: what is no address is none."""
+    """The address of a request in normalised form. A proxy may pass anything on: an invalid address counts as none."""
     try:
         return str(ip_address(str(scope["client"][0]).strip())) if scope.get("client") else ""
     except ValueError:

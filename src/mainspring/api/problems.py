@@ -1,7 +1,8 @@
-"""Every refusal as an RFC 9457 problem: one table of kinds, and one place where errors become answers.
+"""Every error as an RFC 9457 problem: one table of kinds, and one place where errors become responses.
 
-A problem says what happened, the rule and the way out in `detail`, names each fault by a JSON Pointer in `errors`, and
-carries the id of its request. `type` is the path of a page that explains the kind. No answer ever holds a traceback.
+A problem states what happened, the rule and the fix in `detail`, names each error by a JSON Pointer in `errors`, and
+carries the id of its request. `type` is the path of a page that explains the kind. The rule that must not break: no
+response contains a traceback.
 """
 
 import json
@@ -35,7 +36,7 @@ BASE = "/problems/"
 FAULTS_MAX = 50
 STORE_RETRY_S = 5
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-QUOTA_RETRY_S = 3_600  # a quota does not grow by itself; who waits for it need not ask all the time
+QUOTA_RETRY_S = 3_600  # a quota does not grow quickly; clients need not ask all the time
 
 log = structlog.get_logger()
 
@@ -50,39 +51,39 @@ class ProblemKind(Struct, frozen=True):
 
 PROBLEMS: dict[str, ProblemKind] = {
     "malformed-request": ProblemKind(
-        400, "Malformed request", "The request cannot be read: its JSON, a header, a cursor."
+        400, "Malformed request", "The request cannot be parsed: its JSON, a header or a cursor is invalid."
     ),
-    "not-authenticated": ProblemKind(401, "Not authenticated", "No key or session was sent, or one that is not valid."),
-    "code-required": ProblemKind(401, "Second factor required", "The password is right; send one of `factors`."),
-    "forbidden": ProblemKind(403, "Forbidden", "The key or account lacks the scope that this needs."),
-    "not-found": ProblemKind(404, "Not found", "There is no such thing, or it is another tenant's."),
+    "not-authenticated": ProblemKind(401, "Not authenticated", "No API key or session was sent, or it is not valid."),
+    "code-required": ProblemKind(401, "Second factor required", "The password is correct; send one of `factors`."),
+    "forbidden": ProblemKind(403, "Forbidden", "The key or account does not have the required scope."),
+    "not-found": ProblemKind(404, "Not found", "Not found in this tenant."),
     "method-not-allowed": ProblemKind(
         405, "Method not allowed", "The path exists, but not with this method; see `Allow`."
     ),
     "request-timeout": ProblemKind(408, "Request timeout", "The body did not arrive in time."),
     "conflict": ProblemKind(
-        409, "Conflict", "The state of things does not allow it now: a name is taken, a job is archived."
+        409, "Conflict", "The current state does not allow this: for example a name is taken or a job is archived."
     ),
-    "outdated": ProblemKind(412, "Changed meanwhile", "`If-Match` names a version that is no longer the present one."),
-    "too-large": ProblemKind(413, "Too large", "The body is larger than its route takes, or has too many values."),
+    "outdated": ProblemKind(412, "Changed meanwhile", "`If-Match` names a version that is no longer current."),
+    "too-large": ProblemKind(413, "Too large", "The body is larger than its route allows, or has too many values."),
     "unsupported-media-type": ProblemKind(415, "Unsupported media type", "The body is not JSON, or it is compressed."),
-    "wrong-host": ProblemKind(421, "Wrong host", "The name in the Host header is not one that this server answers to."),
+    "wrong-host": ProblemKind(421, "Wrong host", "The Host header names a host that this server does not accept."),
     "invalid-input": ProblemKind(
         422, "Invalid input", "A field or a parameter is not valid; `errors` says which and why."
     ),
     "too-many-requests": ProblemKind(
-        429, "Too many requests", "Faster than allowed; wait as long as `Retry-After` says."
+        429, "Too many requests", "The rate limit is exceeded; wait as long as `Retry-After` says."
     ),
     "quota-exceeded": ProblemKind(429, "Quota exceeded", "The tenant's quota does not allow it."),
-    "misconfigured": ProblemKind(500, "Misconfigured", "The server lacks something that only its operator can set."),
+    "misconfigured": ProblemKind(500, "Misconfigured", "The server needs a setting that only its operator can change."),
     "internal-error": ProblemKind(
-        500, "Internal error", "A mistake of ours; the server's log has it under the request id."
+        500, "Internal error", "An internal error; the server's log has it under the request id."
     ),
-    "store-unavailable": ProblemKind(503, "Database unavailable", "The database does not answer; try again."),
+    "store-unavailable": ProblemKind(503, "Database unavailable", "The database does not respond; try again."),
     "stopping": ProblemKind(503, "Server stopping", "The server stopped before the request was done; try again."),
 }
 KIND_OF_STATUS = {kind.status: name for name, kind in reversed(PROBLEMS.items())}
-# How the domain names what was sent, where the API's name for it is another.
+# Field names of the domain that differ from the API's.
 FIELDS = {
     "interval": "interval_ms",
     "timeout": "timeout_ms",
@@ -96,7 +97,7 @@ FIELDS = {
 
 
 class HttpProblem(Exception):
-    """A refusal that only this door knows: `kind` is one of PROBLEMS."""
+    """An error that only this door knows: `kind` is one of PROBLEMS."""
 
     def __init__(
         self, kind: str, detail: str, *, errors: Sequence[Fault] = (), headers: Mapping[str, str] | None = None
@@ -131,12 +132,12 @@ def problem(
     if allowed is not None:
         body["allowed"] = list(allowed)
     body |= more or {}
-    # Escaped to ASCII: half a surrogate pair that was sent comes back as it came, and is no reason to fail.
+    # Escaped to ASCII: half a surrogate pair in the input is returned unchanged and must not fail.
     return Response(json.dumps(body), status or known.status, headers, MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of the app a problem; what nobody foresaw is the frame's."""
+    """Turns every error of the app into a problem; unexpected exceptions are handled by the middleware."""
     app.add_exception_handler(MainspringError, _of_domain)
     app.add_exception_handler(HttpProblem, _of_api)
     app.add_exception_handler(RequestValidationError, _of_validation)
@@ -167,7 +168,7 @@ def of_error(fault: MainspringError, request_id: str) -> Response:
         headers["WWW-Authenticate"] = 'Bearer realm="mainspring"'
     elif kind == "store-unavailable":
         headers["Retry-After"] = str(STORE_RETRY_S)
-        detail = "the database does not answer; try again in a few seconds"
+        detail = "the database does not respond; try again in a few seconds"
     elif PROBLEMS[kind].status == 500:
         log.error("request failed", request_id=request_id, error=str(fault))
         detail = unforeseen_detail(request_id)
@@ -175,7 +176,7 @@ def of_error(fault: MainspringError, request_id: str) -> Response:
 
 
 def pointer_of(field: str) -> str:
-    """The JSON Pointer of a field, or of a place such as `executions[3].input.order`; "" is the whole body."""
+    """The JSON Pointer of a field, or of a path such as `executions[3].input.order`; "" is the whole body."""
     name = FIELDS.get(field, field)
     parts = re.sub(r"\[(\d+)\]", r".\1", name).split(".")
     return "".join(f"/{_escaped(part)}" for part in parts) if name else ""
@@ -186,7 +187,7 @@ def _in_document(fault: DocumentFault) -> Fault:
 
 
 def unforeseen_detail(request_id: str) -> str:
-    return f"this is our mistake, not yours; tell the operator the request id {request_id}, the log has more under it"
+    return f"internal error; report the request id {request_id} to the operator, who finds the details in the log"
 
 
 async def _of_domain(request: Request, fault: Exception) -> Response:
@@ -205,15 +206,15 @@ async def _of_router(request: Request, fault: Exception) -> Response:
     detail = str(fault.detail)
     headers = dict(fault.headers or {})
     if fault.status_code == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
-        detail = "nothing is served at this path; /api/v1/openapi.json lists what is"
+        detail = "nothing is served at this path; /api/v1/openapi.json lists all paths"
     elif fault.status_code == 405:
         headers["Allow"] = ", ".join(_served(request))
-        detail = f"{request.method} is not possible here; the header Allow says what is"
+        detail = f"{request.method} is not possible here; the header Allow lists the methods that are"
     return problem(kind, detail, request.state.request_id, headers=headers, status=fault.status_code)
 
 
 def _served(request: Request) -> list[str]:
-    """The methods of all routes at this path; the router itself names those of the first one alone."""
+    """The methods of all routes at this path; the router itself names only those of the first one."""
     place = {name: request.scope[name] for name in ("type", "path", "root_path") if name in request.scope}
     routes = request.app.router.routes
     return [
@@ -247,7 +248,7 @@ def _words(error: Mapping[str, object], path: Sequence[object], request: Request
     match error["type"]:
         case "extra_forbidden":
             near = did_you_mean(str(path[-1]), _known_fields(request)) if len(path) == 1 else ""
-            return f"unknown field {path[-1]!r}{near or '; leave it out'}"
+            return f"unknown field {path[-1]!r}{near or '; remove it'}"
         case "missing":
             return "is required; give it"
         case "model_attributes_type" | "dict_type":

@@ -1,4 +1,4 @@
-"""Query parameters: a misspelt one is refused, because a filter that is silently ignored shows the wrong list."""
+"""Query parameters: a misspelt one is refused, because a silently ignored filter shows the wrong list."""
 
 from fastapi import Request
 from fastapi.dependencies.utils import get_flat_params
@@ -15,7 +15,7 @@ def refuse_unknown(request: Request) -> None:
     known = _known(request)
     for name in request.query_params:
         if name not in known:
-            detail = f"unknown parameter {shown(name)!r}{did_you_mean(name, known) or '; leave it out'}"
+            detail = f"unknown parameter {shown(name)!r}{did_you_mean(name, known) or '; remove it'}"
             raise HttpProblem(
                 "invalid-input", detail, errors=({"parameter": shown(name), "in": "query", "detail": detail},)
             )

@@ -1,7 +1,7 @@
-"""How fast one key and one tenant may ask: two token buckets, kept in this process.
+"""Rate limits of one key and one tenant: two token buckets, kept in this process.
 
-A bucket holds as many requests as its rate allows in a minute and fills up evenly. With N server processes behind one
-address a tenant gets up to N times the rate: a limit against overload, not a price list.
+A bucket holds as many requests as its rate allows in a minute and refills evenly. With N server processes behind one
+URL a tenant gets up to N times the rate: this protects against overload, it is not a quota.
 """
 
 import math
@@ -12,20 +12,20 @@ from collections.abc import Callable
 from mainspring.domain.access.scope import Principal
 from mainspring.domain.errors import TooManyRequests
 
-BUCKETS_MAX = 10_000  # who was not seen for longest is forgotten, with a full bucket
+BUCKETS_MAX = 10_000  # the least recently seen are dropped, which resets their bucket
 
 
 class Limits:
     def __init__(
         self, per_minute: int, per_minute_of_tenant: int, monotonic_s: Callable[[], float] = time.monotonic
     ) -> None:
-        """A rate of 0 is no limit."""
+        """A rate of 0 disables the limit."""
         self._rates = {"key": per_minute, "tenant": per_minute_of_tenant}
         self._monotonic_s = monotonic_s
         self._buckets: OrderedDict[tuple[str, str, str], tuple[float, float]] = OrderedDict()  # tokens left, at
 
     def spend(self, principal: Principal) -> dict[str, str]:
-        """Take one request from both buckets; the headers that say what is left. Raises TooManyRequests."""
+        """Takes one request from both buckets; returns the headers with what is left. Raises TooManyRequests."""
         places = [("key", principal.tenant_id, principal.actor), ("tenant", principal.tenant_id, "")]
         left = {place: self._left(place) for place in places if self._rates[place[0]]}
         if not left:
@@ -35,7 +35,7 @@ class Limits:
         if left[tightest] < 1:
             wait_s = math.ceil((1 - left[tightest]) * 60 / rate)
             raise TooManyRequests(
-                f"more than {rate} requests a minute from one {tightest[0]}; wait {wait_s} s, then go on more slowly",
+                f"more than {rate} requests a minute from one {tightest[0]}; wait {wait_s} s, then send more slowly",
                 retry_after_s=wait_s,
             )
         now = self._monotonic_s()

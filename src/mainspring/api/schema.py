@@ -1,7 +1,7 @@
-"""The OpenAPI document: what FastAPI reads off the routes, and what is true of all of them.
+"""The OpenAPI document: what FastAPI derives from the routes, and what applies to all of them.
 
 Operation ids are the names of the route functions (`list_endpoints`). Every operation names the scope it needs, taken
-from its dependency, and every refusal it may meet, as a problem.
+from its dependency, and every error it may return, as a problem.
 """
 
 import asyncio
@@ -17,38 +17,40 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from mainspring.api.problems import BASE, MEDIA_TYPE, PROBLEMS
 from mainspring.domain.access.scope import MEANING, Scope
+from mainspring.domain.labels import api_labels
 
-Document = dict[str, Any]  # FastAPI's own word for it
+Document = dict[str, Any]  # FastAPI's name for it
 
 TAGS = {
     "jobs": "Named groups of endpoints, paused and archived together.",
-    "endpoints": "What is called and when: one URL with its schedule, its limits and its state.",
+    "endpoints": "What is called and when: a URL with its schedule, limits and state.",
     "hints": "Expiring advice that changes when an endpoint runs.",
-    "rules": "What should happen when responses say something.",
-    "planner": "Where rules and the model are live, what they would do, what was spent.",
-    "proposals": "What advice would do in mode ask, for a person to approve or reject.",
+    "rules": "Conditions on responses and the actions they trigger.",
+    "planner": "Modes of the planner, results of shadow mode, and spending.",
+    "proposals": "Advice in mode ask, for a person to approve or reject.",
     "sessions": "What a language model saw, said and did.",
-    "simulations": "Scenarios played on a simulated clock by the real scheduler and planner.",
-    "bulk": "One act over many endpoints: some by id, or all that match, batch by batch.",
+    "simulations": "Scenarios run on a simulated clock by the real scheduler and planner.",
+    "bulk": "One action on many endpoints: some by id, or all that match, batch by batch.",
     "runs": "What happened: every attempt with its outcome and its response.",
     "events": "What changed, in order, by whom.",
-    "workflows": "Work in several steps over days: documents, their versions, and what they would do.",
-    "executions": "Single runs through a workflow: where they stand, what happened, what may be ordered.",
-    "partitions": "Parts of the work of workflows with a writer each, and their proofs; for operators.",
-    "webhooks": "Receivers of events, outside, and what was delivered to them.",
-    "alerts": "Who is told when something breaks, recovers, is late or runs out.",
+    "workflows": "Work in several steps over days: documents, versions and simulations.",
+    "executions": "Single runs through a workflow: their state, history and commands.",
+    "partitions": "Partitions of workflows with one writer each, and their proofs; for operators.",
+    "webhooks": "External receivers of events, and their deliveries.",
+    "alerts": "Notify people when something fails, recovers, is late or exceeds a quota.",
     "dashboard": "Counts and lists for an overview.",
-    "tenant": "Quotas, and what was used of them.",
-    "auth": "Log in and out, and who is asking.",
+    "tenant": "Quotas and usage.",
+    "auth": "Log in and out, and identify the caller.",
     "users": "Users of the installation, and members of a tenant with their roles.",
-    "keys": "API keys, by which programs are known here; signing keys, by which our calls are known there.",
+    "keys": "API keys let programs use the API; signing keys sign outgoing calls.",
     "tenants": "Tenants and their quotas, for operators of the installation; the audit trail.",
     "system": "The processes that do the work, and this server.",
 }
-DESCRIPTION = """\
-Everything Mainspring can do. Instants are RFC 3339 in UTC. Durations are milliseconds in answers; in requests they may
-also be text such as `30s`, `5m` or `1h30m`. Every error is an RFC 9457 problem.
-"""
+DESCRIPTION = (
+    "The HTTP API of Mainspring. Timestamps are RFC 3339 in UTC. Durations are milliseconds in "
+    "responses; in requests they may also be text such as `30s`, `5m` or `1h30m`. Every error is an "
+    "RFC 9457 problem."
+)
 PROBLEM: Document = {
     "title": "Problem",
     "description": "An RFC 9457 problem.",
@@ -58,7 +60,7 @@ PROBLEM: Document = {
         "type": {"type": "string", "enum": [BASE + name for name in PROBLEMS]},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What happened, the rule, and the way out."},
+        "detail": {"type": "string", "description": "What happened, the rule, and the fix."},
         "request_id": {"type": "string", "description": "Also in the header X-Request-Id and in the server's log."},
         "errors": {
             "type": "array",
@@ -70,15 +72,15 @@ PROBLEM: Document = {
                     "pointer": {"type": "string", "description": "JSON Pointer into the request body."},
                     "parameter": {"type": "string", "description": "Name of a query, path or header parameter."},
                     "in": {"type": "string", "enum": ["query", "path", "header", "cookie"]},
-                    "path": {"type": "string", "description": "Place in a workflow document: `steps[2].wait`."},
-                    "line": {"type": ["integer", "null"], "description": "Its line there, where it is known."},
+                    "path": {"type": "string", "description": "Path in a workflow document: `steps[2].wait`."},
+                    "line": {"type": ["integer", "null"], "description": "Line in the document, if known."},
                 },
             },
         },
         "allowed": {
             "type": "array",
             "items": {"type": "string"},
-            "description": "What may be done with the execution instead, where its status does not allow this.",
+            "description": "What the status of the execution allows instead.",
         },
     },
     "examples": [
@@ -98,8 +100,9 @@ IDEMPOTENCY_KEY: Document = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "A text of your own, new for each thing you want. Sent again with the same request within 24 hours, "
-    "nothing is done again and the same answer comes back, with the header Idempotency-Replayed.",
+    "description": "A unique text per intended change. If the same request is sent again within 24 hours with "
+    "the same key, nothing is done again and the stored response is returned, with the header "
+    "Idempotency-Replayed.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
 METHODS = ("get", "put", "post", "delete", "patch")
@@ -119,6 +122,7 @@ def document(app: FastAPI) -> Document:
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         servers=[{"url": "/"}],
     )
+    made["x-labels"] = api_labels()
     scopes, guarded = scopes_of(app), guarded_routes(app)
     parts = made.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
@@ -144,7 +148,7 @@ def document(app: FastAPI) -> Document:
 
 
 class Description:
-    """The document of an app, made once: when it is first asked for, and away from the event loop."""
+    """The document of an app, built once at the first request, off the event loop."""
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
@@ -165,7 +169,7 @@ class Description:
 
 
 def scopes_of(app: FastAPI) -> dict[tuple[str, str], Scope]:
-    """Which scope each route needs, by the dependency it declared."""
+    """The scope of each route, from the dependency it declared."""
     found: dict[tuple[str, str], Scope] = {}
     for route in iter_route_contexts(app.routes):
         dependencies = route.dependant.dependencies if isinstance(route.original_route, APIRoute) else ()
@@ -178,7 +182,7 @@ def scopes_of(app: FastAPI) -> dict[tuple[str, str], Scope]:
 
 
 def guarded_routes(app: FastAPI) -> dict[tuple[str, str], str]:
-    """Which routes want to know who asks, and whether it must be an operator of the installation."""
+    """Which routes need a principal, and which need an operator of the installation."""
     found: dict[tuple[str, str], str] = {}
     for route in iter_route_contexts(app.routes):
         if isinstance(route.original_route, APIRoute):

@@ -1,10 +1,10 @@
 """The web server as a worker: uvicorn under our supervisor, which owns the signals.
 
-It listens on a socket of our own, bound before anything is started: a port that is taken is said in words, and
-port 0 is known by its number before the first request.
+It listens on our own socket, bound before anything starts: a taken port gives a clear error, and port 0 is known by its
+number before the first request.
 
-What must not break: no stranger holds what the scheduler of the same process needs. A request has a minute to arrive,
-and half of the files that the process may open are not for connections to it.
+The rule that must not break: no client can use up what the scheduler of the same process needs. A request has a minute
+to arrive, and half of the files that the process may open are not for connections to it.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mainspring.domain.errors import Misconfigured
 
-GRACE_S = 3  # an open stream must not keep the process; runs have a grace of their own
+GRACE_S = 3  # an open stream must not delay the process; runs have a separate grace
 CLOSING_S = 0.5
-BACKLOG = 256  # taken in at one go, before any is counted
-ARRIVAL_S = 60.0  # for head and body together; answers may take as long as they like
+BACKLOG = 256  # accepted at once, before any is counted
+ARRIVAL_S = 60.0  # for head and body together; responses may take any time
 FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 CONNECTIONS_MAX = FILES // 2 if FILES != resource.RLIM_INFINITY else 50_000
 
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 
 class WebServer:
-    """`on_ready` is called once requests are answered, `on_stop` when it is asked to stop: streams end by it."""
+    """`on_ready` is called once requests are answered, `on_stop` when a stop is requested: it ends streams."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class WebServer:
         self._on_stop()
 
     def close(self) -> None:
-        """Give the port back, also where the server never ran."""
+        """Releases the port, even if the server never ran."""
         self._socket.close()
 
     def _ready(self) -> None:
@@ -78,7 +78,9 @@ class WebServer:
 
 
 class _Connection(H11Protocol):
-    """Cut when a request does not arrive in time, or when there are too many; uvicorn would wait for ever."""
+    """Closes connections whose request does not arrive in time, or if there are too many; uvicorn would wait
+    forever.
+    """
 
     _deadline: asyncio.TimerHandle | None = None
 
@@ -91,7 +93,7 @@ class _Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        cycle = self.cycle  # of the request that is being answered, or was last
+        cycle = self.cycle  # of the current or the last request
         if cycle is None or cycle.more_body or cycle.response_complete:
             self._expect()
         else:
@@ -128,7 +130,7 @@ class _Server(uvicorn.Server):
             cutting.cancel()
 
     async def _cut_the_stuck(self) -> None:
-        """What was ended and does not go, because its client does not read, is not waited for."""
+        """Does not wait for ended streams whose client does not read."""
         await asyncio.sleep(CLOSING_S)
         for connection in tuple(self.server_state.connections):
             transport = getattr(connection, "transport", None)
@@ -137,7 +139,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are the supervisor's: it stops every worker, and this one with them."""
+        """Signals belong to the supervisor, which stops every worker including this one."""
         yield
 
 

@@ -1,4 +1,4 @@
-"""JSON as two readers would both read it: no name twice, no NaN, no byte order mark, not deeper than anybody writes."""
+"""Check that JSON is unambiguous: no duplicate names, no NaN, no byte order mark, bounded depth."""
 
 import json
 from collections import Counter
@@ -8,16 +8,16 @@ from mainspring.api.problems import HttpProblem
 from mainspring.domain.name import shown
 
 DEPTH_MAX = 32  # our own documents have four levels
-DIGITS_MAX = 400  # beyond it reading a number takes longer than anybody's number deserves
-VALUES_MAX = 30_000  # what reading and checking takes some tens of milliseconds for
+DIGITS_MAX = 400  # parsing longer numbers takes too long
+VALUES_MAX = 30_000  # parsing and checking this many takes some tens of milliseconds
 BOM = b"\xef\xbb\xbf"
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def check_json(body: bytes) -> None:
-    """Raise ApiError unless this is one JSON value that every reader reads alike."""
+    """Raises ApiError unless this is one JSON value that every parser reads alike."""
     if body.startswith(BOM):
-        raise _refused("begins with a byte order mark; leave it out")
+        raise _refused("starts with a byte order mark; remove it")
     _check_shape(body)
     try:
         json.loads(
@@ -30,7 +30,7 @@ def check_json(body: bytes) -> None:
 
 
 def _check_shape(body: bytes) -> None:
-    """Bound values and depth before anything builds or recurses; by searches alone, which cost next to nothing."""
+    """Bounds values and depth before anything builds or recurses; uses only searches, which cost next to nothing."""
     plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     if plain.count(b'"') > 4 * VALUES_MAX:
         raise _too_many()

@@ -1,4 +1,4 @@
-"""What a program imports to talk to a Mainspring server: `from mainspring.client import Client`."""
+"""The Python client of a Mainspring server: `from mainspring.client import Client`."""
 
 from mainspring.client.clients import AsyncClient, Client
 from mainspring.client.errors import (

@@ -1,4 +1,4 @@
-"""`Client` blocks, `AsyncClient` awaits; both have the same groups of methods, one for each operation of the API.
+"""`Client` blocks, `AsyncClient` awaits; both have the same groups of methods, one method per API operation.
 
     with Client("http://127.0.0.1:8080", api_key="...") as client:
         client.endpoints.create(name="health", url="https://example.com/", interval_ms="5m")
@@ -6,7 +6,7 @@
         for run in client.runs.iterate(endpoint="health", status="failure"):
             print(run["started_at"], run["error"])
 
-Address and key are read from MAINSPRING_SERVER and MAINSPRING_API_KEY where they are not given.
+URL and key default to MAINSPRING_SERVER and MAINSPRING_API_KEY.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ def _headers(api_key: str | None) -> dict[str, str]:
 
 
 class Client(Groups):
-    """`tries` is how often one call is attempted, the first time included; `timeout_s` is for each attempt."""
+    """`tries` is the maximum number of attempts of one call; `timeout_s` applies to each attempt."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Client(Groups):
         )
 
     def perform(self, conversation: Exchange) -> Any:
-        """Drive one exchange to its end."""
+        """Runs one exchange to its end."""
         given: Given = None
         try:
             while True:
@@ -98,7 +98,7 @@ class Client(Groups):
 
 
 class AsyncClient(AsyncGroups):
-    """The same for asyncio: every method is awaited, every iterator is iterated with `async for`."""
+    """Like `Client` for asyncio: methods are awaited, iterators are iterated with `async for`."""
 
     def __init__(
         self,

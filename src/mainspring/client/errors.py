@@ -1,28 +1,28 @@
-"""What a server refused or could not do, as exceptions; each carries the problem that the server sent.
+"""Errors of the API as exceptions; each carries the problem document that the server sent.
 
-ApiError             anything but success          (type, kind, title, status, detail, errors, request_id)
+ApiError             any error                     (type, kind, title, status, detail, errors, request_id)
 ├── InvalidRequest   change what was sent
 ├── NotAuthenticated send a valid key
 ├── Forbidden        use a key that has the scope
 ├── NotFound         name something that exists
 ├── Conflict         change the state first
 ├── QuotaExceeded    ask for less, or for a higher quota
-├── TooManyRequests  wait; it was tried again and was still too many  (retry_after_s)
-├── ServerFailed     a mistake of the server, or it is busy: its log has the request_id
-├── NotMainspring    the answer is not one of this API: correct the address
-└── Unreachable      no answer came at all
+├── TooManyRequests  wait; all retries were refused as well  (retry_after_s)
+├── ServerFailed     an internal error, or the server is busy: its log has the request_id
+├── NotMainspring    the response is not from this API: correct the URL
+└── Unreachable      no response
 """
 
 import json
 from dataclasses import dataclass, field
 from typing import Any
 
-SHOWN_BYTES = 120  # of an answer that is not ours
+SHOWN_BYTES = 120  # characters shown of a foreign response
 
 
 @dataclass
 class ApiError(Exception):
-    """`detail` says what happened, the rule and the way out; `errors` says where, by JSON Pointer or by name."""
+    """`detail` says what happened, the rule and the fix; `errors` says where, by JSON Pointer or by name."""
 
     detail: str
     status: int = 0
@@ -37,7 +37,7 @@ class ApiError(Exception):
 
     @property
     def kind(self) -> str:
-        """The last word of the type: `not-found`."""
+        """The last part of the type: `not-found`."""
         return self.type.rpartition("/")[2]
 
     @property
@@ -96,7 +96,7 @@ BY_STATUS: dict[int, type[ApiError]] = {
 
 
 def error_of(status: int, content: bytes, request_id: str, retry_after_s: float | None) -> ApiError:
-    """The exception for a refusal. A proxy, or another program at this address, answers without a problem document."""
+    """The exception for an error response. A proxy or another program responds without a problem document."""
     try:
         problem = json.loads(content)
     except (ValueError, RecursionError):
@@ -119,10 +119,10 @@ def error_of(status: int, content: bytes, request_id: str, retry_after_s: float 
 
 
 def stranger(status: int, content: bytes) -> NotMainspring:
-    """The exception for an answer that no Mainspring server gives."""
+    """The exception for a response that no Mainspring server sends."""
     text = " ".join(content[:SHOWN_BYTES].decode("utf-8", "replace").split())
     return NotMainspring(
-        f"the answer, HTTP {status}, is not one of Mainspring's API: {text or 'it is empty'}; the address must be that "
-        "of a Mainspring server; correct the address, or look at the proxy in front of it",
+        f"the response, HTTP {status}, is not from Mainspring's API: {text or 'it is empty'}; the URL must "
+        "be that of a Mainspring server; correct the URL, or check the proxy in front of it",
         status,
     )

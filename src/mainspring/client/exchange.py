@@ -1,11 +1,11 @@
-"""How a call goes on the wire, without the wire: what to send, when to try again, how to read what came back.
+"""The logic of a call without I/O: what to send, when to retry, how to read the response.
 
-Each function here is a generator that yields what it needs (send this, rest so long) and is sent what came of it, so
-that one source serves the client that blocks and the client that awaits. Rules of trying again:
+Each function is a generator that yields what it needs (send this, wait this long) and is sent the result, so one source
+serves the blocking and the awaiting client. Rules for retries:
 
-1. 429 and 503 were not executed: wait as long as Retry-After says, or a growing while, and try again.
-2. Where no answer came, try again what never arrived, and what may arrive twice: reads, replacements, and whatever
-   takes an idempotency key, which is then the same for every attempt.
+1. 429 and 503 were not executed: wait as long as Retry-After says, or an increasing time, and retry.
+2. Without a response, retry what never arrived, and what may arrive twice: reads, replacements, and operations with an
+   idempotency key, which is the same for every attempt.
 3. After `tries` attempts, raise.
 """
 
@@ -21,7 +21,7 @@ from mainspring.client.operation import ClientRequest, Operation
 
 TRIES = 4
 REST_S, REST_MAX_S = 0.25, 60.0
-WAIT_MS_MAX = 60_000  # the longest a server keeps a request open for the end of a run
+WAIT_MS_MAX = 60_000  # the longest time that a server keeps a request open for the end of a run
 POLL_S = 0.5
 BUSY = (429, 503)
 HARMLESS_TWICE = ("GET", "PUT", "DELETE")
@@ -43,7 +43,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Silence:
-    """No answer came. `was_sent`: the server may have received the request all the same."""
+    """No response came. `was_sent`: the server may have received the request."""
 
     reason: str
     was_sent: bool
@@ -66,8 +66,8 @@ def exchange(operation: Operation, request: ClientRequest, tries: int = TRIES) -
         if isinstance(reply, Silence):
             if not again or (reply.was_sent and not may_repeat):
                 raise Unreachable(
-                    f"no answer from the server: {reply.reason}; a Mainspring server must be running at this address; "
-                    "start it, or correct the address"
+                    f"no response from the server: {reply.reason}; a Mainspring server must be running at "
+                    "this URL; start it, or correct the URL"
                 )
             yield Rest(_rest_s(attempt))
         elif reply.status in BUSY and again:
@@ -80,7 +80,7 @@ def exchange(operation: Operation, request: ClientRequest, tries: int = TRIES) -
 
 
 def run_and_wait(run: Operation, list_runs: Operation, request: ClientRequest, tries: int = TRIES) -> Exchange:
-    """Ask for a run and stay until it has ended, longer than one request can: every attempt has the slot asked for."""
+    """Requests a run and waits for its end, longer than one request can: every attempt asks for the same slot."""
     request = replace(request, query={**request.query, "wait": f"{WAIT_MS_MAX}ms"}, timeout_s=WAIT_MS_MAX / 1_000 + 30)
     answer = yield from exchange(run, request, tries)
     endpoint, slot_at = answer["endpoint"], answer["endpoint"]["run_requested_at"]
@@ -109,7 +109,7 @@ def _read(operation: Operation, reply: Reply) -> object:
 
 
 def _rest_s(attempt: int) -> float:
-    """Twice as long each time, and never two clients in step."""
+    """Doubles each time, with jitter so that clients do not retry in step."""
     return float(REST_S * 2 ** (attempt - 1) * (0.5 + random.random()))
 
 

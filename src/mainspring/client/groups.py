@@ -1,6 +1,6 @@
-"""The methods of a client, one for each row of the table; what they take and give, `groups.pyi` tells a type checker.
+"""The methods of a client, one per row of the table; `groups.pyi` has their types.
 
-Here they are looked up by name when they are used. `iterate` beside a `list` gives the items of all pages.
+Methods are looked up by name when used. `iterate` beside a `list` yields the items of all pages.
 """
 
 from functools import partial
@@ -52,7 +52,7 @@ class Group:
 
 
 def _call(client, operation, /, *places, **named):
-    """Perform an operation: what comes back is the answer, or for the async client something to await."""
+    """Performs an operation; returns the response, or an awaitable for the async client."""
     if operation.id == "run_endpoint" and named.get("wait") is True:
         request = operation.request(places, named | {"wait": None})
         return client.perform(run_and_wait(operation, METHODS["runs", "list"], request, client.tries))

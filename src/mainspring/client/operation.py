@@ -1,4 +1,4 @@
-"""One operation of the API: how its arguments become a request. What operations there are, `table` lists."""
+"""One operation of the API: turns arguments into a request. `table` lists all operations."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ IN_PATH = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Operation:
-    """`body` names the fields of its JSON body, `is_paged` says that it gives a list page by page."""
+    """`body` names the fields of its JSON body, `is_paged` says that it returns a list page by page."""
 
     group: str
     name: str
@@ -31,11 +31,9 @@ class Operation:
         return IN_PATH.findall(self.path)
 
     def request(self, places: tuple[object, ...], given: Mapping[str, object]) -> "ClientRequest":
-        """The request for these arguments: places in the path first, in their order, the rest by name."""
+        """The request for these arguments: path parameters first, in order, the rest by name."""
         if len(places) > len(self.in_path):
-            raise TypeError(
-                f"{self}() takes {len(self.in_path)} arguments without a name, and {len(places)} were given"
-            )
+            raise TypeError(f"{self}() takes {len(self.in_path)} positional arguments, and {len(places)} were given")
         named = dict(zip(self.in_path, places, strict=False)) | dict(given)
         known = (*self.in_path, *self.query, *self.headers, *self.body)
         for name in named:

@@ -1,6 +1,6 @@
-"""Events as they happen: a stream that is cut off is taken up again after the last event that was seen.
+"""Events as they happen: a stream that breaks is resumed after the last received event.
 
-A client that resumes misses nothing and sees nothing twice, because each event carries its place in the order.
+A client that resumes misses nothing and sees nothing twice, because each event carries its position in the order.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ def listen(http: httpx2.Client, request: ClientRequest, tries: int) -> Iterator[
         except httpx2.TransportError as fault:
             failures += 1
             if failures >= tries:
-                raise Unreachable(f"the stream of events broke off {failures} times in a row: {fault}") from fault
+                raise Unreachable(f"the event stream broke {failures} times in a row: {fault}") from fault
         time.sleep(REST_S * failures)
 
 
@@ -60,7 +60,7 @@ async def listen_async(http: httpx2.AsyncClient, request: ClientRequest, tries: 
         except httpx2.TransportError as fault:
             failures += 1
             if failures >= tries:
-                raise Unreachable(f"the stream of events broke off {failures} times in a row: {fault}") from fault
+                raise Unreachable(f"the event stream broke {failures} times in a row: {fault}") from fault
         await asyncio.sleep(REST_S * failures)
 
 

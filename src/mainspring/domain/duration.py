@@ -1,7 +1,7 @@
-"""Durations as people write them (`30s`, `1h30m`, `1.5s`) and as the store keeps them: whole milliseconds.
+"""Parse and format durations: text such as `30s`, `1h30m` or `1.5s`, stored as whole milliseconds.
 
-`format_duration` is exact, and `parse_duration_ms` reads back whatever it wrote.
-A bare whole number is milliseconds, as text or as a number. A float is refused: it may already have been rounded.
+`format_duration` is exact, and `parse_duration_ms` reads back everything it writes. A bare whole number is
+milliseconds, as text or as a number. A float is refused because it may already have been rounded.
 """
 
 import re
@@ -11,9 +11,9 @@ from typing import Final
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.name import shown
 
-DURATION_MS_MAX: Final = 366 * 86_400_000  # a leap year; anything longer is a date, not a duration
+DURATION_MS_MAX: Final = 366 * 86_400_000  # a leap year; anything longer should be a date
 _UNIT_MS: Final = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
-_TEXT_LENGTH_MAX: Final = 40  # more than any exact duration below the maximum needs
+_TEXT_LENGTH_MAX: Final = 40  # more digits than any exact duration below the maximum needs
 _BARE_NUMBER: Final = re.compile(r"[0-9]+")
 _GAP: Final = re.compile(r"(?<=[a-z]) +(?=[0-9])")  # "1h 30m" is "1h30m"
 _PARTS: Final = re.compile("".join(rf"(?:([0-9]+)(?:\.([0-9]+))?{unit})?" for unit in _UNIT_MS))
@@ -33,7 +33,7 @@ def parse_duration_ms(value: object, *, field: str, min_ms: int = 1, max_ms: int
     if ms < min_ms:
         way_out = f"give {format_duration(min_ms)} or more"
         if ms > 0 and isinstance(value, str) and _BARE_NUMBER.fullmatch(value):
-            way_out += f"; a number alone is milliseconds, seconds are {value}s"
+            way_out += f"; a bare number is milliseconds, seconds are {value}s"
         raise _refused(value, field, f"is below the minimum {format_duration(min_ms)}", way_out)
     if ms > max_ms:
         way_out = f"give {format_duration(max_ms)} or less"
@@ -43,7 +43,9 @@ def parse_duration_ms(value: object, *, field: str, min_ms: int = 1, max_ms: int
 
 @lru_cache(4096)
 def format_duration(ms: int) -> str:
-    """Exact text with each unit at most once and no empty ones: `1h30m`, `1.5s`, `1m0.5s`, `250ms`, `0s`."""
+    """Exact text in which each unit occurs at most once and zero units are left out: `1h30m`, `1.5s`, `1m0.5s`,
+    `250ms`, `0s`.
+    """
     if ms < 0:
         return "-" + format_duration(-ms)
     if 0 < ms < 1_000:
@@ -75,7 +77,7 @@ def _read(value: str, field: str) -> int:
 
 
 def _sum_ms(digits: tuple[str, ...], value: str, field: str) -> int:
-    """The sum of `digits`, which are (whole, fraction) for each unit in turn, in exact integers."""
+    """The sum of `digits`, which are (whole, fraction) per unit, in exact integers."""
     total_ms = 0
     for whole, fraction, unit_ms in zip(digits[::2], digits[1::2], _UNIT_MS.values(), strict=True):
         part_ms, remainder = divmod(int(whole + fraction or "0") * unit_ms, 10 ** len(fraction))
@@ -86,8 +88,8 @@ def _sum_ms(digits: tuple[str, ...], value: str, field: str) -> int:
 
 
 def _negative(value: object, field: str) -> InvalidInput:
-    """Whether 0 would do is not said: where it is read, it may still be refused by what it is for."""
-    return _refused(value, field, "is negative", f"no duration is: give {_EXAMPLES}")
+    """Does not suggest 0: the field may refuse 0 as well."""
+    return _refused(value, field, "is negative", f"a duration is positive: give {_EXAMPLES}")
 
 
 def _refused(value: object, field: str, what: str, way_out: str) -> InvalidInput:

@@ -22,7 +22,7 @@ from mainspring.domain.suggestion import SAME, nearest
 
 
 class MainspringError(Exception):
-    """Anything Mainspring refuses or cannot do, in words meant for a person."""
+    """Anything Mainspring refuses or cannot do, explained for people."""
 
     code = "error"
 
@@ -52,15 +52,15 @@ class Conflict(MainspringError):
         super().__init__(message)
         self.kind = kind
         self.name = name
-        self.allowed = allowed  # what may be done instead, where that is known
+        self.allowed = allowed  # allowed alternatives, if known
 
 
 class AdviceRefused(Conflict):
-    """Advice wanted to change what a person set, or what its endpoint does not leave to advice."""
+    """Advice tried to change what a person set, or what the endpoint does not leave to advice."""
 
 
 class Outdated(MainspringError):
-    """Somebody changed it since it was read, and whoever asks wanted to be told."""
+    """The object changed since it was read, and the caller asked to be protected against that."""
 
     code = "outdated"
 
@@ -84,7 +84,7 @@ class NotAuthenticated(MainspringError):
 
 
 class CodeRequired(NotAuthenticated):
-    """The password is right, and the user has a second factor: `factors`, and what a passkey has to sign."""
+    """The password is correct and the user has a second factor: `factors`, and the challenge for a passkey."""
 
     code = "code-required"
 
@@ -129,6 +129,6 @@ class NoDatabase(Misconfigured):
 
 
 def did_you_mean(name: str, known: tuple[str, ...], *, same: tuple[tuple[str, ...], ...] = SAME) -> str:
-    """The tail of a message about an unknown name: the known one that was meant, where one comes near."""
+    """Returns the end of a message about an unknown name: the nearest known name, if one is close."""
     near = nearest(name, known, same=same)
     return "" if near is None else f", did you mean {str(near)!r}?"

@@ -1,7 +1,7 @@
-"""Lifecycle events: what happened, in order, to whom, by whom.
+"""Lifecycle events: what happened, in order, to what, by whom.
 
-They feed the live view, webhooks, the planner's wake-up and the audit trail. A store writes them in the transaction
-of the change they tell of, so an event exists exactly when its change does.
+They feed the live view, webhooks, the planner's wake-up and the audit trail. A store writes an event in the transaction
+of the change it describes, so an event exists exactly when its change does.
 """
 
 import re
@@ -14,7 +14,7 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.domain.name import shown
 
 _CURSOR = re.compile(r"(?:([0-9]{1,19})\.)?([0-9]{1,19}):([0-9]{1,9})", re.ASCII)
-_PLACE_MAX = 2**63 - 1  # what both databases can count to
+_PLACE_MAX = 2**63 - 1  # maximum integer of both databases
 
 
 class EventType(StrEnum):
@@ -106,89 +106,94 @@ class EventType(StrEnum):
 
 
 MEANING: dict[EventType, str] = {
-    EventType.RUN_STARTED: "A worker claimed a slot and calls the endpoint now.",
+    EventType.RUN_STARTED: "A worker claimed a slot and is calling the endpoint.",
     EventType.RUN_FINISHED: "A run ended; carries its status and the next run with its source.",
     EventType.RUN_TIMEOUT: "A run passed its deadline.",
-    EventType.RUN_ABANDONED: "The worker of a run was lost or shut down; the slot is retried, or left (at most once).",
-    EventType.RUN_SUPERSEDED: "A result came after another worker had taken the slot over; it changed nothing.",
-    EventType.RUN_MISSED: "Slots passed while nothing could run them; the misfire policy did not run them later.",
-    EventType.SCHEDULE_UPDATED: "The next run moved for another reason than a run's end.",
+    EventType.RUN_ABANDONED: "The worker of a run was lost or shut down; the slot is retried, or skipped (at "
+    "most once).",
+    EventType.RUN_SUPERSEDED: "A result arrived after another worker had taken over the slot; it changed nothing.",
+    EventType.RUN_MISSED: "Slots passed while nothing could run them; the misfire policy skipped them.",
+    EventType.SCHEDULE_UPDATED: "The next run moved for a reason other than a finished run.",
     EventType.SCHEDULE_LATE: "The watchdog found endpoints that were due and did not start in time.",
-    EventType.SCHEDULE_WAITING: "Endpoints are due and wait; carries for what, since when, how many, and the setting.",
-    EventType.BACKOFF_APPLIED: "Failures in a row stretched the interval.",
-    EventType.MANUAL_RUN_REQUESTED: "Somebody asked for a run now.",
+    EventType.SCHEDULE_WAITING: "Due endpoints are waiting; carries what for, since when, how many, and the setting.",
+    EventType.BACKOFF_APPLIED: "Consecutive failures increased the interval.",
+    EventType.MANUAL_RUN_REQUESTED: "An immediate run was requested.",
     EventType.MANUAL_RUN_STARTED: "A requested run started.",
     EventType.HINT_WRITTEN: "A hint was written by a user, a rule or a model.",
-    EventType.HINT_EXPIRED: "A hint's time ran out; the baseline is back.",
-    EventType.HINT_CLEARED: "Hints were removed; the baseline is back.",
-    EventType.ADVICE_REFUSED: "A rule, a model or a workflow was refused: a person decided otherwise.",
-    EventType.FAILURES_RESET: "The count of failures in a row was set back to zero.",
-    EventType.ENDPOINT_CREATED: "An endpoint was added.",
+    EventType.HINT_EXPIRED: "A hint expired; the baseline applies again.",
+    EventType.HINT_CLEARED: "Hints were removed; the baseline applies again.",
+    EventType.ADVICE_REFUSED: "Advice of a rule, a model or a workflow was refused: a person decided otherwise.",
+    EventType.FAILURES_RESET: "The count of consecutive failures was reset to zero.",
+    EventType.ENDPOINT_CREATED: "An endpoint was created.",
     EventType.ENDPOINT_UPDATED: "An endpoint's configuration changed.",
     EventType.ENDPOINT_PAUSED: "An endpoint was paused.",
     EventType.ENDPOINT_RESUMED: "An endpoint was resumed, or unparked.",
-    EventType.ENDPOINT_PARKED: "An endpoint lost its worker too often in a row and was taken out of the schedule.",
-    EventType.ENDPOINT_ARCHIVED: "An endpoint was archived: kept, with its runs, but never run again.",
+    EventType.ENDPOINT_PARKED: "An endpoint was parked: it lost its worker too often in a row.",
+    EventType.ENDPOINT_ARCHIVED: "An endpoint was archived: it is kept with its runs, but never runs again.",
     EventType.ENDPOINT_DELETED: "An endpoint and its runs were deleted.",
-    EventType.ENDPOINT_FAULTY: "Planning, calling or storing one endpoint threw; it was pushed ahead, and it alone.",
-    EventType.JOB_CREATED: "A job was added.",
+    EventType.ENDPOINT_FAULTY: "An internal error while planning, calling or storing one endpoint; only this "
+    "endpoint was postponed.",
+    EventType.JOB_CREATED: "A job was created.",
     EventType.JOB_UPDATED: "A job's name or description changed.",
     EventType.JOB_PAUSED: "A job was paused; none of its endpoints runs.",
     EventType.JOB_RESUMED: "A job was resumed.",
     EventType.JOB_ARCHIVED: "A job was archived with its endpoints.",
-    EventType.CLOCK_STEPPED: "The database's clock was set ahead or back; carries by how much and how many runs moved.",
-    EventType.CLOCK_DIFFERS: "A worker's clock differs from the database's by more than 30 s; carries by how much.",
-    EventType.CLOCK_REPAIRED: "A workflow partition that a clock ahead of time had stopped runs again.",
-    EventType.CONFIGURATION_APPLIED: "Documents were applied; carries their sources and how much they changed.",
-    EventType.CONFIGURATION_REFUSED: "A document in the watched folder is broken; what was applied before stays.",
-    EventType.QUOTA_DEFERRED: "The tenant used up its runs of the month; the endpoint waits for the next one.",
+    EventType.CLOCK_STEPPED: "The database clock was set forward or back; carries by how much and how many runs moved.",
+    EventType.CLOCK_DIFFERS: "A worker's clock differs from the database clock by more than 30 s; carries by how much.",
+    EventType.CLOCK_REPAIRED: "A workflow partition that had stopped because of a clock in the future runs again.",
+    EventType.CONFIGURATION_APPLIED: "Documents were applied; carries their sources and the number of changes.",
+    EventType.CONFIGURATION_REFUSED: "A document in the watched directory is invalid; the last applied state remains.",
+    EventType.QUOTA_DEFERRED: "The tenant used up its monthly runs; the endpoint waits for the next month.",
     EventType.WORKFLOW_PUBLISHED: "A version of a workflow was published.",
-    EventType.WORKFLOW_ARCHIVED: "A workflow was archived; nothing starts it any more, what runs goes on.",
-    EventType.WORKFLOW_RESTORED: "An archived workflow may be started again.",
+    EventType.WORKFLOW_ARCHIVED: "A workflow was archived; it cannot be started any more, and running executions "
+    "continue.",
+    EventType.WORKFLOW_RESTORED: "An archived workflow can be started again.",
     EventType.EXECUTION_STARTED: "An execution of a workflow was started.",
-    EventType.EXECUTION_ORDERED: "Somebody paused, resumed, cancelled, retried or skipped; carries the verb and why.",
+    EventType.EXECUTION_ORDERED: "An execution was paused, resumed, cancelled, retried or skipped; carries the "
+    "command and the reason.",
     EventType.EXECUTION_FAILED: "An execution stopped and waits for a person; carries its step and the error.",
     EventType.EXECUTION_ENDED: "An execution was completed or cancelled; carries its outcome.",
-    EventType.EXECUTION_EVENT_IGNORED: "An execution refused an event, such as for a full queue; carries why.",
-    EventType.EXECUTION_ERASED: "The values in the log of a finished execution were erased; its hashes stay.",
-    EventType.EXECUTIONS_LATE: "Executions that should have moved a minute ago did not; carries how many.",
+    EventType.EXECUTION_EVENT_IGNORED: "An execution refused an event, for example because its queue was full; "
+    "carries the reason.",
+    EventType.EXECUTION_ERASED: "The values in the log of a finished execution were erased; its hashes remain.",
+    EventType.EXECUTIONS_LATE: "Executions are overdue by more than a minute; carries how many.",
     EventType.EXECUTIONS_ON_TIME: "No execution is overdue any more.",
-    EventType.TRIGGER_REFUSED: "What should have started a workflow, or been told to one, could not; carries why.",
-    EventType.ALERT_FIRED: "An alert tells its people of a change of state; carries what its message says.",
-    EventType.SIGNING_KEY_CREATED: "A signing key was made; calls are signed with it.",
+    EventType.TRIGGER_REFUSED: "A trigger could not start an execution or send it an event; carries the reason.",
+    EventType.ALERT_FIRED: "An alert reports a change of state; carries the content of its message.",
+    EventType.SIGNING_KEY_CREATED: "A signing key was created; calls are signed with it.",
     EventType.SIGNING_KEY_REVOKED: "A signing key ended.",
-    EventType.SECRET_KEY_CHANGED: "Every secret of the installation was sealed with another key.",
+    EventType.SECRET_KEY_CHANGED: "All secrets of the installation were encrypted with another key.",
     EventType.LOGIN_SUCCEEDED: "A user logged in.",
-    EventType.LOGIN_FAILED: "Somebody tried to log in and was refused.",
+    EventType.LOGIN_FAILED: "A login attempt was refused.",
     EventType.LOGOUT: "A user logged out.",
-    EventType.USER_CREATED: "A user was added to the installation.",
+    EventType.USER_CREATED: "A user was created.",
     EventType.USER_UPDATED: "A user was renamed, disabled or enabled.",
     EventType.PASSWORD_SET: "A user's password was set; all sessions of that user ended.",
-    EventType.SECOND_FACTOR_CHANGED: "A user's second factor was put into force, or taken away.",
+    EventType.SECOND_FACTOR_CHANGED: "A user's second factor was activated or removed.",
     EventType.PASSKEY_ADDED: "A user added a passkey; carries its name.",
     EventType.PASSKEY_REMOVED: "A user removed a passkey; carries its name.",
-    EventType.MEMBER_CHANGED: "A user was taken into a tenant, given another role in it, or removed from it.",
-    EventType.MEMBER_INVITED: "A place in a tenant was offered to an address, or the offer was changed or taken back.",
-    EventType.API_KEY_CREATED: "An API key was made.",
-    EventType.API_KEY_REVOKED: "An API key ended.",
-    EventType.TENANT_CREATED: "A tenant was added.",
+    EventType.MEMBER_CHANGED: "A user joined a tenant, got another role in it, or was removed from it.",
+    EventType.MEMBER_INVITED: "An invitation to a tenant was sent, changed or withdrawn.",
+    EventType.API_KEY_CREATED: "An API key was created.",
+    EventType.API_KEY_REVOKED: "An API key was revoked.",
+    EventType.TENANT_CREATED: "A tenant was created.",
     EventType.QUOTA_CHANGED: "A tenant's name or quotas changed.",
-    EventType.DATA_EXPORTED: "Somebody took a copy of a tenant's configuration or of its audit trail.",
+    EventType.DATA_EXPORTED: "The configuration or the audit trail of a tenant was exported.",
     EventType.RULES_CHANGED: "Rules of an endpoint or job were added or removed.",
-    EventType.RULE_FIRED: "A rule's condition held and it acted, or would have in shadow mode.",
-    EventType.RULE_FAULTY: "A rule could not be judged or applied; told once, and it counts as false.",
-    EventType.PLANNER_ANALYSED: "A language model looked at an endpoint; the session has the details.",
-    EventType.PLANNER_MODE_SET: "The planner was set live, to ask, to shadow mode, or off.",
+    EventType.RULE_FIRED: "A rule matched and acted, or would have acted in shadow mode.",
+    EventType.RULE_FAULTY: "A rule could not be evaluated or applied; reported once, and treated as false.",
+    EventType.PLANNER_ANALYSED: "A model session about an endpoint ended; the session has the details.",
+    EventType.PLANNER_MODE_SET: "The planner mode was changed to live, ask, shadow or off.",
     EventType.PROPOSAL_CREATED: "In mode ask, advice proposed a change; it waits for a person until it expires.",
     EventType.PROPOSAL_APPROVED: "A person approved a proposal, and it was applied.",
-    EventType.PROPOSAL_REJECTED: "A person rejected a proposal; carries why, if that was given.",
+    EventType.PROPOSAL_REJECTED: "A person rejected a proposal; carries the reason, if given.",
     EventType.PROPOSAL_EXPIRED: "A proposal expired before a person decided; nothing was applied.",
-    EventType.PROPOSAL_WITHDRAWN: "A proposal was withdrawn: the planner's mode changed, or too many were pending.",
-    EventType.WEBHOOK_CREATED: "A webhook was added; it gets events from now on.",
-    EventType.WEBHOOK_UPDATED: "A webhook's address, events or secret changed, or it was enabled or disabled.",
+    EventType.PROPOSAL_WITHDRAWN: "A proposal was withdrawn: the planner mode changed, or too many were pending.",
+    EventType.WEBHOOK_CREATED: "A webhook was created; it receives events from now on.",
+    EventType.WEBHOOK_UPDATED: "A webhook's URL, events or secret changed, or it was enabled or disabled.",
     EventType.WEBHOOK_DELETED: "A webhook was deleted with its deliveries.",
-    EventType.WEBHOOK_DISABLED: "A webhook was disabled: it failed for days, or its receiver said it is gone.",
-    EventType.ALERT_CREATED: "An alert was added.",
+    EventType.WEBHOOK_DISABLED: "A webhook was disabled: it failed for days, or its receiver answered 410 Gone.",
+    EventType.ALERT_CREATED: "An alert was created.",
     EventType.ALERT_UPDATED: "An alert changed, or was enabled or disabled.",
     EventType.ALERT_DELETED: "An alert was deleted with its deliveries.",
 }
@@ -205,14 +210,14 @@ class Event(Struct, frozen=True):
 
 
 class StoredEvent(Struct, frozen=True):
-    """An event and its place in the order; `cursor` goes back into `events_after` to read on."""
+    """An event and its position in the order; `events_after` continues from `cursor`."""
 
     cursor: str
     event: Event
 
 
 def place_of(cursor: str) -> tuple[int, ...]:
-    """What cursors of one database sort by; InvalidInput for what was never a cursor."""
+    """Sort key of the cursors of one database. Raises InvalidInput for text that is not a cursor."""
     found = _CURSOR.fullmatch(cursor)
     parts = tuple(int(part) for part in found.groups() if part is not None) if found else ()
     if not parts or max(parts) > _PLACE_MAX:
@@ -222,8 +227,8 @@ def place_of(cursor: str) -> tuple[int, ...]:
 
 def bad_cursor(cursor: str) -> InvalidInput:
     return InvalidInput(
-        f"cursor '{shown(cursor)}' is none of this database; a cursor comes with an event: "
-        "send one back as it came, or none to begin anew",
+        f"cursor '{shown(cursor)}' is not a cursor of this database; a cursor comes with an event: send one "
+        "back unchanged, or none to start from the beginning",
         field="cursor",
         value=shown(cursor),
     )

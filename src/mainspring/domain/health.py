@@ -1,4 +1,4 @@
-"""How an endpoint has been doing: its results summed up over windows of time. Pure."""
+"""Summarise how an endpoint has been doing: its results over windows of time. Pure."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ LONGEST = max(WINDOWS.values())
 
 
 class RunResult(Struct, frozen=True):
-    """What counts of a run that ended by its call."""
+    """The result of a run that made its call."""
 
     started_at: datetime
     status: RunStatus
@@ -21,7 +21,7 @@ class RunResult(Struct, frozen=True):
 
 class WindowHealth(Struct, frozen=True):
     window: str
-    since: datetime  # the window's begin, or the oldest result there is, if that is later
+    since: datetime  # start of the window, or of the oldest result if that is later
     runs: int
     successes: int
     latency_p50_ms: int | None
@@ -33,7 +33,7 @@ class WindowHealth(Struct, frozen=True):
 
 
 def sum_up(results: Sequence[RunResult], now: datetime) -> list[WindowHealth]:
-    """Each window over the results that started in it; attempts that were taken over or never made do not count."""
+    """Summarises the results that started in each window; attempts taken over or never made do not count."""
     counted = [result for result in results if result.status in ENDED_BY_CALL]
     oldest = min((result.started_at for result in counted), default=now)
     return [_window(name, counted, now - span, oldest) for name, span in WINDOWS.items()]

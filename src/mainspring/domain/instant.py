@@ -1,14 +1,14 @@
-"""Instants: aware UTC datetimes, and the exact integer and text forms they travel in."""
+"""Timestamps: aware UTC datetimes, and their exact integer and text forms."""
 
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FOREVER = datetime(9999, 12, 31, tzinfo=UTC)  # "paused until FOREVER" is asleep
+FOREVER = datetime(9999, 12, 31, tzinfo=UTC)  # an endpoint paused until FOREVER sleeps until it is resumed
 _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_us(instant: datetime) -> int:
-    """Microseconds since 1970, exactly; a float would round."""
+    """Exact microseconds since 1970; a float would round."""
     return (instant - EPOCH) // _MICROSECOND
 
 
@@ -17,7 +17,7 @@ def from_us(us: int) -> datetime:
 
 
 def after_ms(instant: datetime, ms: int) -> datetime:
-    """`instant + ms`, or FOREVER where that would lie beyond it."""
+    """`instant + ms`, at most FOREVER."""
     try:
         return min(instant + timedelta(milliseconds=ms), FOREVER)
     except OverflowError:
@@ -25,6 +25,6 @@ def after_ms(instant: datetime, ms: int) -> datetime:
 
 
 def rfc3339(instant: datetime) -> str:
-    """`2025-01-01T00:00:00Z`, with as many fractional digits as the instant has."""
+    """`2025-01-01T00:00:00Z`, with as many fractional digits as the timestamp has."""
     text = instant.astimezone(UTC).isoformat()
     return text.removesuffix("+00:00") + "Z"

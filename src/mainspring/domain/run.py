@@ -1,6 +1,6 @@
-"""Runs: one attempt to execute one slot of an endpoint, what was asked and what came back.
+"""Runs: one attempt to execute one slot of an endpoint, with its request and response.
 
-A slot is one instant at which an endpoint was due; every attempt at it carries the same slot id.
+A slot is one time at which an endpoint was due; every attempt at it carries the same slot id.
 """
 
 from datetime import datetime
@@ -15,12 +15,12 @@ class RunStatus(StrEnum):
     RUNNING = "running"
     SUCCESS = "success"
     FAILURE = "failure"
-    TIMEOUT = "timeout"  # the deadline passed, or the janitor closed a run nobody finished
-    BLOCKED = "blocked"  # never sent: forbidden address, no signing key, unreadable secret
-    ABANDONED = "abandoned"  # its worker was lost; another attempt at the slot follows
-    SUPERSEDED = "superseded"  # ended after another attempt had taken the slot over
-    UNKNOWN = "unknown"  # its worker was lost and the endpoint runs a slot at most once
-    MISSED = "missed"  # slots that passed while nothing could run them, summed up in one row
+    TIMEOUT = "timeout"  # the deadline passed, or the janitor closed a run without a result
+    BLOCKED = "blocked"  # not sent: forbidden address, no signing key, or a secret that cannot be decrypted
+    ABANDONED = "abandoned"  # the worker was lost; another attempt at the slot follows
+    SUPERSEDED = "superseded"  # finished after another attempt had taken over the slot
+    UNKNOWN = "unknown"  # the worker was lost and the endpoint runs each slot at most once
+    MISSED = "missed"  # slots that passed while nothing could run them, as one row
 
 
 ENDED_BY_CALL = (RunStatus.SUCCESS, RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED)
@@ -35,7 +35,7 @@ class RunTrigger(StrEnum):
 
 
 class Header(Struct, frozen=True):
-    """One request header. A secret one holds its sealed value; nothing shows it again."""
+    """One request header. A secret header holds its encrypted value, which is never shown."""
 
     name: str
     value: str
@@ -43,7 +43,7 @@ class Header(Struct, frozen=True):
 
 
 class HttpAction(Struct, frozen=True, omit_defaults=True):
-    """What an endpoint calls. `body` is sent as UTF-8; GET and HEAD send none."""
+    """The request of an endpoint. `body` is sent as UTF-8; GET and HEAD send none."""
 
     url: str
     method: str = "GET"
@@ -54,11 +54,11 @@ class HttpAction(Struct, frozen=True, omit_defaults=True):
     redirects_max: int = 0
     accept_codes: tuple[int, ...] = ()  # empty: any 2xx
     condition: str | None = None  # CEL over status_code, headers, body, duration_ms; must be true for success
-    query: str = ""  # sealed: what follows the `?`, which `url` shows as `?••••`; "": `url` is the whole address
+    query: str = ""  # encrypted query string, which `url` shows as `?••••`; "": `url` is complete
 
 
 class Request(Struct, frozen=True):
-    """One call to make: the action and the identity it carries in its headers."""
+    """One call to make: the request and the identity in its headers."""
 
     tenant_id: str
     endpoint_id: str
@@ -66,22 +66,22 @@ class Request(Struct, frozen=True):
     slot_at: datetime
     attempt: int
     action: HttpAction
-    signing_keys: tuple[str, ...] = ()  # sealed; newest first; not empty means: sign or do not send
-    signing_place: str = ""  # what those keys are sealed to; "": the tenant's signing keys
-    hidden: tuple[str, ...] = ()  # of the address, and taken out of what comes back, as secret headers are
+    signing_keys: tuple[str, ...] = ()  # encrypted, newest first; if not empty, the call is signed or not sent
+    signing_place: str = ""  # encryption context of those keys; "": the tenant's signing keys
+    hidden: tuple[str, ...] = ()  # secret parts of the URL, redacted from the response like secret headers
 
 
 class Body(Struct, frozen=True):
-    """What a response body was, as capped raw bytes."""
+    """A response body as raw bytes, cut to the cap."""
 
     data: bytes
     content_type: str = ""
     truncated: bool = False
-    bytes_seen: int = 0  # how many arrived before reading stopped
+    bytes_seen: int = 0  # bytes received before reading stopped
 
 
 class Phases(Struct, frozen=True):
-    """Where the time of a call went, in microseconds since its start (cumulative, as libcurl reports them)."""
+    """Duration of the phases of a call, in microseconds since its start (cumulative, as libcurl reports them)."""
 
     dns_us: int = 0
     connect_us: int = 0
@@ -91,7 +91,7 @@ class Phases(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """How a call ended. A failed call is a value, never an exception."""
+    """The result of a call. A failed call is a value, never an exception."""
 
     status: RunStatus
     duration_ms: int
@@ -128,5 +128,5 @@ class Run(Struct, frozen=True):
 
 
 def slot_id(endpoint_id: str, slot_at: datetime) -> str:
-    """The same for every attempt at a slot; contains no dot, as Standard Webhooks wants."""
+    """The same for every attempt at a slot; contains no dot, as Standard Webhooks requires."""
     return f"{endpoint_id}_{to_us(slot_at)}"

@@ -1,10 +1,10 @@
-"""Which known name somebody meant who wrote another one. Pure, and a guess: whoever asks only suggests it."""
+"""Suggest the known name that was probably meant by an unknown one. Pure."""
 
 import re
 from difflib import get_close_matches
 
-# One thing by the names it has here, first, and at other doors and in other programs. Options are short, and fields of
-# the API say their unit.
+# Synonyms: the name here first, then names used elsewhere or in other programs. Options are short; fields of the API
+# carry their unit.
 SAME = (
     ("interval_ms", "interval", "every", "period", "frequency"),
     ("cron", "schedule", "crontab"),
@@ -29,10 +29,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def nearest(name: str, known: tuple[str, ...], *, same: tuple[tuple[str, ...], ...] = SAME) -> str | None:
-    """The known name for the same thing, else the one that is written most alike, else one with the same words.
+    """The known synonym, else the most similar name, else a name with the same words.
 
-    `min-interval` has the words of `min`, and `lateness` is one of those of `max-lateness`, if of no other. Names of
-    anything but options and fields are the `same` as no other.
+    `min-interval` has the words of `min`; `lateness` matches `max-lateness` if no other name has that word. Synonyms
+    exist for options and fields only.
     """
     plain = {each.lower().replace("-", "_"): each for each in known}
     wanted = name.lower().replace("-", "_")

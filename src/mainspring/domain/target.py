@@ -1,8 +1,8 @@
-"""Judge what a request would carry on its first two lines: the URL and the headers. Pure, and for good messages.
+"""Validate the URL and the headers of a request, with helpful messages. Pure.
 
-It never resolves a name and never decides about an address: `http://127.0.0.1:8000/` passes here, and
-`outbound/guard.py` answers for the address when the connection is opened. What it does guarantee: a URL that
-passed means to libcurl exactly what it shows, and a header that passed cannot end its line or frame the body.
+This module never resolves a name and never judges an address: `http://127.0.0.1:8000/` passes here, and
+`outbound/guard.py` decides when the connection is opened. The rule that must not break: a URL that passed means to
+libcurl exactly what it shows, and a header that passed cannot end its line or frame the body.
 """
 
 import re
@@ -19,14 +19,14 @@ HOST_CHARS_MAX = 253  # RFC 1035
 HEADERS_MAX = 50
 HEADER_NAME_CHARS_MAX = 256
 HEADER_VALUE_BYTES_MAX = 8_192
-HIDDEN_QUERY = "?••••"  # shown in place of a query string; in an edit it means the stored one
+HIDDEN_QUERY = "?••••"  # shown instead of a query string; in an edit it means the stored one
 
-# Ports where something else than HTTP listens and could take a request for a command.
+# Ports of services other than HTTP that could take a request for a command.
 SERVICE_PORTS = frozenset(
     {1433, 1521, 2049, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 4369, 5432, 5672, 5900, 5984, 5985, 5986, 6000}
     | {6379, 9042, 9092, 9160, 9200, 9300, 10250, 11211, 27017, 27018, 27019}
 )
-# Names that resolve to a metadata address inside one cloud and to nothing elsewhere.
+# Names that resolve to a metadata address inside one cloud only.
 METADATA_NAMES = frozenset({"metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"})
 # These frame the message or belong to the connection; libcurl writes them.
 CONNECTION_HEADERS = frozenset(
@@ -46,17 +46,17 @@ _ASCII_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class Target(Struct, frozen=True):
-    """A URL in its one written form, and the keys it is counted and compared by."""
+    """A URL in normalised form, and the keys that it is counted and compared by."""
 
     url: str
-    host_key: str  # `host:port`, lower case: what concurrency caps count
-    origin: str  # `scheme://host:port`: what a redirect must not leave with secrets
-    name: str | None  # the host when it must be resolved; None when it is an address already
+    host_key: str  # `host:port`, lower case: key of concurrency limits
+    origin: str  # `scheme://host:port`: secrets are not sent to another origin after a redirect
+    name: str | None  # the host if it must be resolved; None if it is an address
     port: int
 
 
 def check_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
-    """The target a URL names, or InvalidInput(field="url") with the reason and the way out."""
+    """The target of a URL. Raises InvalidInput(field="url") with the reason and the fix."""
     if len(url) > URL_CHARS_MAX:
         raise _refused(url, f"is {len(url)} characters long; at most {URL_CHARS_MAX} are allowed; shorten it")
     if found := _FORBIDDEN_CHARS.search(url):
@@ -66,7 +66,7 @@ def check_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
         )
     scheme_found = _SCHEME.match(url)
     if scheme_found is None:
-        raise _refused(url, "is not http or https; begin it with http:// or https://")
+        raise _refused(url, "is not http or https; start it with http:// or https://")
     scheme = scheme_found.group(1).lower()
     authority, tail = _split_authority(url[scheme_found.end() :])
     if "@" in authority:
@@ -91,37 +91,35 @@ def check_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
 
 
 def shown_url(url: str) -> str:
-    """A URL as everyone may read it: a query string may hold a token, so that it is never shown."""
+    """A URL that anyone may read: the query string is hidden because it may hold a token."""
     path, mark, _ = url.partition("?")
     return path + HIDDEN_QUERY if mark else url
 
 
 def check_shown_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
-    """The same as `check_url`, for a URL whose query string may be in its hidden form, which stays."""
+    """Like `check_url`, for a URL whose query string may be in its hidden form, which stays."""
     path = url.removesuffix(HIDDEN_QUERY)
     if HIDDEN_QUERY[1:] in path or (path != url and "?" in path):
-        raise _refused(url, "contains the characters that stand for a hidden query string; give the URL in full")
+        raise _refused(url, "contains the placeholder of a hidden query string; give the full URL")
     target = check_url(path, allow_ports)
     return target if path == url else replace(target, url=target.url + HIDDEN_QUERY)
 
 
 def origin_of(url: str) -> str:
-    """`scheme://host:port` of a URL that was checked before, whatever ports are allowed now."""
+    """`scheme://host:port` of a URL that was checked earlier, regardless of the ports allowed now."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname}:{parts.port or _default_port(parts.scheme)}"
 
 
 def check_header(name: str, value: str) -> None:
-    """Raise InvalidInput(field="headers") unless the header may be set by a user."""
+    """Raises InvalidInput(field="headers") unless users may set the header."""
     if not _TOKEN.fullmatch(name) or len(name) > HEADER_NAME_CHARS_MAX:
         raise _bad_header(name, f"is not a header name; use letters, digits and - (at most {HEADER_NAME_CHARS_MAX})")
     lower = name.lower()
     if lower in CONNECTION_HEADERS:
         raise _bad_header(name, "frames the message or belongs to the connection; Mainspring writes it; leave it out")
     if lower.startswith(OWN_PREFIXES):
-        raise _bad_header(
-            name, "begins with webhook- or Mainspring-, which Mainspring writes itself; choose another name"
-        )
+        raise _bad_header(name, "starts with webhook- or Mainspring-, which are reserved; choose another name")
     if len(value) > HEADER_VALUE_BYTES_MAX:
         raise _bad_header(
             name, f"has a value of {len(value)} bytes; at most {HEADER_VALUE_BYTES_MAX} are allowed; shorten it"
@@ -141,11 +139,13 @@ def _split_authority(rest: str) -> tuple[str, str]:
 
 
 def _split_port(url: str, authority: str) -> tuple[str, str | None]:
-    """Host and port as written; the port is None when no colon was."""
+    """Host and port as written; the port is None without a colon."""
     if authority.startswith("["):
         host, bracket, rest = authority.partition("]")
         if not bracket or (rest and not rest.startswith(":")):
-            raise _refused(url, f"has a broken IPv6 address {authority[:60]!r}; write it as http://[2001:db8::1]:8080/")
+            raise _refused(
+                url, f"has an invalid IPv6 address {authority[:60]!r}; write it as http://[2001:db8::1]:8080/"
+            )
         return host + "]", rest[1:] if rest else None
     host, colon, port = authority.partition(":")
     if ":" in port:
@@ -155,12 +155,12 @@ def _split_port(url: str, authority: str) -> tuple[str, str | None]:
 
 def _checked_host(url: str, host: str) -> str:
     if not host:
-        raise _refused(url, "names no host; write it as http://host/path")
+        raise _refused(url, "has no host; write it as http://host/path")
     if host.startswith("["):
         try:
             return f"[{IPv6Address(host[1:-1]).compressed}]" if "%" not in host else _zone(url)
         except AddressValueError:
-            raise _refused(url, f"has {host[:60]!r}, which is no IPv6 address; write it as [2001:db8::1]") from None
+            raise _refused(url, f"has {host[:60]!r}, which is not an IPv6 address; write it as [2001:db8::1]") from None
     if len(host) > HOST_CHARS_MAX:
         raise _refused(url, f"has a host of {len(host)} characters; at most {HOST_CHARS_MAX} are allowed; shorten it")
     if not host.isascii():
@@ -168,7 +168,7 @@ def _checked_host(url: str, host: str) -> str:
             host = host.encode("idna").decode("ascii")
         except UnicodeError as fault:
             raise _refused(
-                url, f"has the host {host[:60]!r}, which is no domain name ({fault}); write it in punycode"
+                url, f"has the host {host[:60]!r}, which is not a domain name ({fault}); write it in punycode"
             ) from None
     host = host.lower()
     labels = host.split(".")
@@ -177,7 +177,7 @@ def _checked_host(url: str, host: str) -> str:
     for label in labels:
         _check_label(url, host, label)
     if host in METADATA_NAMES:
-        raise _refused(url, "names a cloud's metadata server; that is never called; choose another target")
+        raise _refused(url, "names a cloud metadata server, which is never called; choose another target")
     return host
 
 
@@ -190,20 +190,22 @@ def _checked_ipv4(url: str, host: str) -> str:
         return str(IPv4Address(host))
     except AddressValueError:
         raise _refused(
-            url, f"has the host {host[:60]!r}; an IPv4 address is four decimal numbers such as 192.0.2.1; write it so"
+            url,
+            f"has the host {host[:60]!r}; an IPv4 address is four decimal numbers such as 192.0.2.1; "
+            "write it like that",
         ) from None
 
 
 def _check_label(url: str, host: str, label: str) -> None:
     if not label:
-        raise _refused(url, f"has the host {host[:60]!r} with an empty part; leave out doubled and final dots")
+        raise _refused(url, f"has the host {host[:60]!r} with an empty part; remove doubled and trailing dots")
     if not _LABEL.fullmatch(label):
         raise _refused(
             url,
-            f"has the host {host[:60]!r}; {label[:70]!r} is no domain label; use at most 63 letters, digits and -",
+            f"has the host {host[:60]!r}; {label[:70]!r} is not a domain label; use at most 63 letters, digits and -",
         )
     if label.startswith("xn--") and not _is_punycode(label[4:]):
-        raise _refused(url, f"has the host {host[:60]!r}; {label!r} is no valid punycode; write the name itself")
+        raise _refused(url, f"has the host {host[:60]!r}; {label!r} is not valid punycode; write the name itself")
 
 
 def _is_punycode(text: str) -> bool:
@@ -235,7 +237,7 @@ def _default_port(scheme: str) -> int:
 
 
 def _refused(url: str, rest: str, *, hide: bool = False) -> InvalidInput:
-    """What stands behind the question mark may be a token, so no message ever shows it."""
+    """The query string may hold a token, so no message shows it."""
     path, mark, _ = url.partition("?")
     told = f"{path[:100]}{mark and '?…'}"
     shown = "url" if hide else f"url {told!r}"

@@ -1,8 +1,7 @@
-"""Make text from outside safe to store and safe to show. Pure.
+"""Make untrusted text safe to store and safe to show. Pure; neither function parses or fails.
 
-Two jobs, kept apart: `clean_text` removes what a database refuses (NUL, lone surrogates) and keeps the rest;
-`sanitised_view` shows a body to a person, so it also spells out what would act on a terminal or mislead an eye.
-Neither parses anything, and neither ever fails.
+`clean_text` removes what a database refuses (NUL, lone surrogates) and keeps the rest. `sanitised_view` shows a body to
+a person, so it also escapes characters that control a terminal or mislead readers.
 """
 
 import re
@@ -12,8 +11,8 @@ VIEW_CHARSETS = ("utf-8", "us-ascii", "iso-8859-1", "latin-1", "windows-1252", "
 
 _CHARSET = re.compile(r"charset\s*=\s*\"?([a-z0-9._-]{1,40})", re.IGNORECASE)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-# C0 and C1 controls but tab and newline; soft hyphen; bidi marks and overrides; zero-width and invisible
-# characters; line separators that are no newline; variation and tag characters that can carry hidden words.
+# C0 and C1 controls except tab and newline; soft hyphen; bidi marks and overrides; zero-width and invisible characters;
+# line separators other than newline; variation and tag characters that can carry hidden text.
 _ACTING = re.compile(
     "[\x01-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
@@ -21,21 +20,21 @@ _ACTING = re.compile(
 
 
 def clean_text(text: str, chars_max: int) -> str:
-    """`text` with each NUL and lone surrogate as U+FFFD, cut to `chars_max` characters with an ellipsis as the last."""
+    """`text` with NUL and lone surrogates as U+FFFD, cut to `chars_max` characters ending in an ellipsis."""
     if len(text) > chars_max:
         text = text[: chars_max - 1] + "…" if chars_max > 0 else ""
     return _UNSTORABLE.sub(REPLACEMENT, text)
 
 
 def sanitised_view(data: bytes, content_type: str = "") -> str:
-    """A body as text: NUL and undecodable bytes as U+FFFD, acting characters spelled out (`\\x1b`, `\\u202e`)."""
+    """A body as text: NUL and undecodable bytes as U+FFFD, control characters escaped (`\x1b`, `\u202e`)."""
     text = data.decode(_charset(content_type), "replace")
     text = _UNSTORABLE.sub(REPLACEMENT, text).replace("\r\n", "\n")
     return _ACTING.sub(_spelled, text)
 
 
 def spelled_out(text: str) -> str:
-    """One line of text with everything that acts, newlines included, spelled out: for logs and terminals."""
+    """One line of text with all control characters, newlines included, escaped: for logs and terminals."""
     text = _UNSTORABLE.sub(REPLACEMENT, text).replace("\n", "\\n").replace("\t", "\\t")
     return _ACTING.sub(_spelled, text)
 

@@ -1,6 +1,6 @@
-"""Ask for a change of users, members, keys or tenants without making it: the same operations, and nothing is written.
+"""Check a change of users, members, keys or tenants without making it: the same operations, nothing is written.
 
-What would be refused is refused in the same words. Nothing that opens a door leaves it: no link, no key.
+Errors are the same as those of a real call. The response contains no link and no key.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from mainspring.ports.records import RunStore
 
 
 def account_dry_run(desk: Desk) -> Desk:
-    """A desk for one request with `dry_run` about accounts, keys or tenants; it serves these operations alone."""
+    """A desk for one request with `dry_run` about accounts, keys or tenants; it supports only these operations."""
     real = desk.stores
     stores = replace(
         real,
@@ -30,13 +30,13 @@ def account_dry_run(desk: Desk) -> Desk:
 
 
 class _Accounts:
-    """Reads from the real store, and remembers what would be there."""
+    """Reads from the real store, and remembers what would have changed."""
 
     def __init__(self, real: AccountStore) -> None:
         self._real = real
-        self._added: dict[str, User] = {}  # by id and by e-mail address
-        self._members: dict[tuple[str, str], Member | None] = {}  # by tenant and user; None: no longer one
-        self._offers: dict[str, MemberInvitation | None] = {}  # by e-mail address; None: taken back
+        self._added: dict[str, User] = {}  # by id and by email address
+        self._members: dict[tuple[str, str], Member | None] = {}  # by tenant and user; None: no longer a member
+        self._offers: dict[str, MemberInvitation | None] = {}  # by email address; None: withdrawn
         self.users = real.users
 
     async def add_user(
@@ -54,7 +54,7 @@ class _Accounts:
         return await self._real.user(who) if added is None else (added, "")
 
     async def put_user(self, user: User, event: Event) -> None:
-        """It would be as it is asked for."""
+        """Returns what would have been written."""
 
     async def members(self, tenant_id: str) -> list[Member]:
         there = {(tenant_id, each.user_id): each for each in await self._real.members(tenant_id)} | self._members
@@ -75,10 +75,10 @@ class _Accounts:
             raise no_owner_left(tenant_id)
 
     async def add_link(self, token_hash: str, link: Link) -> None:
-        """Nobody gets it."""
+        """Stores nothing."""
 
     async def put_password(self, user_id: str, password_hash: str, proof: str, event: Event) -> None:
-        """It would be as it is asked for."""
+        """Returns what would have been written."""
 
     async def put_invitation(self, invitation: MemberInvitation, token_hash: str, event: Event) -> None:
         self._offers[invitation.email] = invitation
@@ -99,7 +99,7 @@ class _ApiKeys:
         self._revoked: dict[str, datetime] = {}
 
     async def add_api_key(self, key: ApiKey, secret_hash: str, event: Event) -> None:
-        """Nobody gets it."""
+        """Stores nothing."""
 
     async def api_keys(self, tenant_id: str) -> list[ApiKey]:
         keys = await self._real.api_keys(tenant_id)
@@ -115,7 +115,7 @@ class _SigningKeys:
         self.signing_keys = real.signing_keys
 
     async def add_signing_key(self, tenant_id: str, key_id: str, sealed: str, event: Event) -> None:
-        """Nobody gets it."""
+        """Stores nothing."""
 
     async def revoke_signing_key(self, tenant_id: str, key_id: str, event: Event) -> bool:
         return key_id in [each for each, _ in await self.signing_keys(tenant_id)]

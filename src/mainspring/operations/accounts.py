@@ -1,4 +1,4 @@
-"""What may be asked for about users and the links that set their passwords. Users belong to the installation."""
+"""Operations on users and the links that set their passwords. Users belong to the installation."""
 
 from base64 import urlsafe_b64encode
 from datetime import datetime
@@ -25,7 +25,7 @@ from mainspring.ports.outbound import PasswordHasher
 
 
 class Invitation(Struct, frozen=True):
-    """A user, and the token of the link that lets it set a password; "" where none is needed."""
+    """A user, and the token of the link to set a password; "" if none is needed."""
 
     user: User
     token: str = ""
@@ -42,7 +42,7 @@ async def add_user(
     place: tuple[str, Role] | None = None,
     proof: Proof = Proof.OPERATOR,
 ) -> Invitation:
-    """Make a user. Without a password it gets a link to set one. `proof` says who vouches for the address."""
+    """Creates a user. Without a password the user gets a link to set one. `proof` says who vouches for the address."""
     email = check_email(email)
     password_hash = "" if password is None else await hasher.hash_password(check_password(password, email))
     now = await desk.stores.schedule.now()
@@ -70,7 +70,7 @@ async def edit_user(
     disabled: bool | None = None,
     is_operator: bool | None = None,
 ) -> User:
-    """Rename, disable, enable. A disabled user cannot log in, and its sessions end at once; its keys stay."""
+    """Renames, disables or enables a user. A disabled user cannot log in, and all sessions end; API keys stay."""
     user = await find_user(desk, email_or_id)
     now = await desk.stores.schedule.now()
     edited = replace(
@@ -84,7 +84,7 @@ async def edit_user(
     await _keep_an_operator(desk, user, edited)
     if edited.is_operator and not user.is_operator and not user.is_proved:
         raise Conflict(
-            f"the address {user.email} was never proved to be this person's, so the user cannot become an operator; "
+            f"the email address {user.email} was never verified, so the user cannot become an operator; "
             f"send a new link first: mainspring user link {user.email}",
             kind="user",
             name=user.email,
@@ -95,7 +95,7 @@ async def edit_user(
 
 
 async def set_password(desk: Desk, hasher: PasswordHasher, email_or_id: str, password: str) -> User:
-    """All sessions of the user end."""
+    """Sets the password and ends all sessions of the user."""
     user = await find_user(desk, email_or_id)
     password_hash = await hasher.hash_password(check_password(password, user.email))
     now = await desk.stores.schedule.now()
@@ -105,10 +105,10 @@ async def set_password(desk: Desk, hasher: PasswordHasher, email_or_id: str, pas
 
 
 async def make_setup_link(desk: Desk, hasher: PasswordHasher) -> str:
-    """The token of a link that makes the first owner. Only while there is no user."""
+    """The token of a link that creates the first owner. Only for an installation without users."""
     if await desk.stores.accounts.users():
         raise Conflict(
-            "this installation has users already; make a link for one of them: mainspring user link EMAIL",
+            "this installation already has users; create a link for one of them: mainspring user link EMAIL",
             kind="user",
             name="",
         )
@@ -116,7 +116,7 @@ async def make_setup_link(desk: Desk, hasher: PasswordHasher) -> str:
 
 
 async def make_link(desk: Desk, hasher: PasswordHasher, email_or_id: str) -> Invitation:
-    """A link by which a user sets a (new) password, once, within 24 hours."""
+    """A link with which a user sets a new password, once, within 24 hours."""
     user = await find_user(desk, email_or_id)
     return Invitation(user, await _new_link(desk, hasher, user.id, await desk.stores.schedule.now()))
 
@@ -137,7 +137,7 @@ async def _keep_an_operator(desk: Desk, user: User, edited: User) -> None:
     others = await desk.stores.accounts.users()
     if not any(each.is_operator and each.disabled_at is None and each.id != user.id for each in others):
         raise Conflict(
-            f"{user.email} is the last operator of this installation; make another user operator first",
+            f"{user.email} is the last operator of this installation; make another user an operator first",
             kind="user",
             name=user.email,
         )

@@ -1,6 +1,6 @@
-"""What a user may ask for about alerts: who is told when something breaks, recovers, is late or runs out.
+"""Operations on alerts: notify people when something fails, recovers, is late or exceeds a quota.
 
-Where an alert goes may hold a token, so it is sealed and never shown again: `shown` stands for it, also in an edit.
+A destination may hold a token, so it is encrypted and never shown again: `shown` replaces it, also in an edit.
 """
 
 from collections.abc import Callable, Mapping
@@ -53,7 +53,7 @@ Messengers = Mapping[DestinationKind, Messenger]
 
 
 class AlertDraft(Struct, frozen=True):
-    """An alert as its owner describes it. `to`: mail addresses, http(s) and apprise URLs; or what is shown of one."""
+    """An alert as its owner describes it. `to`: email addresses, http(s) and apprise URLs, or the shown form of one."""
 
     name: str
     to: tuple[str, ...]
@@ -87,7 +87,7 @@ async def find_alert(desk: Desk, name_or_id: str) -> Subscription:
 async def edit_alert(
     desk: Desk, messengers: Messengers, name_or_id: str, edit: Callable[[AlertDraft], AlertDraft]
 ) -> Subscription:
-    """Change what `edit` changes; a way that is given as it is shown stays as it is."""
+    """Applies `edit`; a destination given in its shown form stays unchanged."""
     found = await find_alert(desk, name_or_id)
     wanted = edit(draft_of(found))
     now = await desk.stores.schedule.now()
@@ -103,7 +103,7 @@ async def edit_alert(
 async def test_alert(
     desk: Desk, caller: Caller, messengers: Messengers, name_or_id: str
 ) -> list[tuple[Destination, Outcome]]:
-    """Send a test message every way the alert goes, now and whatever the hour; how each of them went."""
+    """Sends a test message to every destination now, ignoring quiet hours; returns the result of each."""
     found = await find_alert(desk, name_or_id)
     now = await desk.stores.schedule.now()
     text = f"This is a test of the alert {found.name}. Nothing happened."
@@ -144,7 +144,7 @@ def draft_of(alert: Subscription) -> AlertDraft:
 
 
 async def _subject(desk: Desk, draft: AlertDraft) -> tuple[str, str]:
-    """The ids of the endpoint and the job that it is about."""
+    """The ids of the endpoint and the job that the alert is about."""
     _check_subject(draft)
     return (
         (await find_endpoint(desk, draft.endpoint)).id if draft.endpoint else "",
@@ -154,7 +154,10 @@ async def _subject(desk: Desk, draft: AlertDraft) -> tuple[str, str]:
 
 def _check_subject(draft: AlertDraft) -> None:
     if draft.endpoint and draft.job:
-        raise InvalidInput("both endpoint and job were given; an alert is about one of them, or all", field="endpoint")
+        raise InvalidInput(
+            "both endpoint and job were given; an alert is about one of them, or about all: give one or none",
+            field="endpoint",
+        )
 
 
 def alert_config(
@@ -165,7 +168,7 @@ def alert_config(
     there: tuple[Destination, ...],
     subject: tuple[str, str],
 ) -> Alert:
-    """What a draft becomes, checked and sealed; `subject` has the ids of its endpoint and its job."""
+    """The alert of a draft, checked and encrypted; `subject` has the ids of its endpoint and its job."""
     _check_subject(draft)
     if not 1 <= draft.failures <= FAILURES_MAX:
         raise InvalidInput(
@@ -189,10 +192,10 @@ def _kinds(wanted: tuple[str, ...]) -> tuple[AlertKind, ...]:
     known = tuple(kind.value for kind in AlertKind)
     for kind in wanted:
         if kind not in known:
-            near = did_you_mean(kind, known) or f"; it is one of {', '.join(known)}"
-            raise InvalidInput(f"no alert tells '{shown(kind)}'{near}", field="kinds", value=shown(kind))
+            near = did_you_mean(kind, known) or f"; choose one of {', '.join(known)}"
+            raise InvalidInput(f"unknown alert event '{shown(kind)}'{near}", field="kinds", value=shown(kind))
     if not wanted:
-        raise InvalidInput(f"an alert that tells nothing is none; name one of {', '.join(known)}", field="kinds")
+        raise InvalidInput(f"the alert has no events; name at least one of {', '.join(known)}", field="kinds")
     return tuple(dict.fromkeys(AlertKind(kind) for kind in wanted))
 
 
@@ -212,8 +215,8 @@ def _channels(
 ) -> tuple[Destination, ...]:
     if not 1 <= len(wanted) <= CHANNELS_MAX:
         raise InvalidInput(
-            f"{len(wanted)} ways to go were given; an alert goes 1 to {CHANNELS_MAX} ways: give mail addresses or URLs "
-            "as `to`",
+            f"{len(wanted)} destinations were given; an alert has 1 to {CHANNELS_MAX}: give email addresses "
+            "or URLs as `to`",
             field="to",
         )
     left, channels = list(there), []
@@ -233,10 +236,11 @@ def _channels(
 
 
 def read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[DestinationKind, str, str]:
-    """What kind of way it is, where it leads, and what is shown of it."""
+    """The kind of a destination, its target, and its shown form."""
     if MASK in text:
         raise InvalidInput(
-            f"to '{shown(text)}' is what is shown of a way, and the alert has none like it; give it in full", field="to"
+            f"to '{shown(text)}' is the shown form of a destination that this alert does not have; give it in full",
+            field="to",
         )
     scheme, separator, _ = text.partition("://")
     if scheme.lower() in ("http", "https") and separator:

@@ -1,4 +1,4 @@
-"""API keys of a tenant: made, listed, revoked. A key is shown once, when it is made."""
+"""API keys of a tenant: create, list, revoke. A key is shown once, when it is created."""
 
 from datetime import timedelta
 
@@ -30,7 +30,7 @@ class NewApiKey(Struct, frozen=True):
 
 
 async def add_api_key(desk: Desk, hasher: PasswordHasher, wish: NewApiKey) -> tuple[ApiKey, str]:
-    """The key as it is listed, and its text."""
+    """The key as listed, and its text."""
     name = check_name(wish.name, field="name", kind="key")
     scopes, life = check_scopes(wish.scopes), check_key_life(wish.life)
     now = await desk.stores.schedule.now()
@@ -45,12 +45,12 @@ async def add_api_key(desk: Desk, hasher: PasswordHasher, wish: NewApiKey) -> tu
 
 
 async def list_api_keys(desk: Desk) -> list[ApiKey]:
-    """Newest first, also those that were revoked or have expired."""
+    """Newest first, including revoked and expired keys."""
     return await desk.stores.credentials.api_keys(desk.tenant_id)
 
 
 async def revoke_api_key(desk: Desk, key_id: str) -> ApiKey:
-    """Refused from the next request on, in every process."""
+    """Revokes a key; every process refuses it from the next request on."""
     now = await desk.stores.schedule.now()
     event = Event(EventType.API_KEY_REVOKED, now, desk.tenant_id, actor=desk.actor, data={"subject": key_id})
     revoked = await desk.stores.credentials.revoke_api_key(desk.tenant_id, key_id, event)

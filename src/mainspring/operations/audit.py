@@ -1,4 +1,4 @@
-"""The audit trail: read it, prove that it is whole, and note what leaves no trace of its own."""
+"""The audit trail: read it, verify it, and record exports."""
 
 from mainspring.domain.access.audit import AuditEntry, AuditFault, AuditHead
 from mainspring.domain.event import Event, EventType
@@ -14,12 +14,14 @@ async def audit_entries(desk: Desk, before_seq: int | None = None, limit: int = 
 
 
 async def verify_audit(desk: Desk) -> AuditHead | AuditFault:
-    await remember_retired(desk.stores, desk.vault.recall)  # others may have changed the key since this process started
+    await remember_retired(
+        desk.stores, desk.vault.recall
+    )  # another process may have changed the key since this one started
     return await desk.stores.audit.verify_audit(desk.tenant_id)
 
 
 async def note_export(desk: Desk, what: str) -> None:
-    """Say that somebody took a copy of `what`. Reading changes nothing, so it has no event but this one."""
+    """Records that `what` was exported. Reading changes nothing, so this is its only event."""
     now = await desk.stores.schedule.now()
     event = Event(EventType.DATA_EXPORTED, now, desk.tenant_id, actor=desk.actor, data={"subject": what})
     await desk.stores.runs.add_events([event])

@@ -1,4 +1,4 @@
-"""Replay recorded runs through changed rules, limits or another baseline. Nothing is called, nothing is written."""
+"""Replay recorded runs with changed rules, limits or baseline. Nothing is called, nothing is written."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,14 @@ BACK_TEST_S = 60.0  # 50,000 runs through two policies took 17 s on a busy machi
 
 
 class BacktestRequest(Struct, frozen=True):
-    """What to change; None leaves it. `rules` take the place of the owner's."""
+    """What to change; None leaves it. `rules` replace the owner's rules."""
 
     rules: Sequence[object] | None = None
     interval_ms: int | None = None
     cron: str | None = None
     min_interval_ms: int | None = None
     max_interval_ms: int | None = None
-    limit: int = 500  # the newest so many runs of each endpoint
+    limit: int = 500  # number of newest runs per endpoint
 
 
 async def run_backtest(desk: Desk, owner: RuleOwner, wish: BacktestRequest) -> BackTest:
@@ -39,7 +39,7 @@ async def run_backtest(desk: Desk, owner: RuleOwner, wish: BacktestRequest) -> B
     history = {endpoint_id: tuple(reversed(results)) for endpoint_id, results in facts.results.items() if results}
     if not history:
         raise Conflict(
-            "no run was recorded yet, so there is nothing to replay; wait for some", kind="job", name=owner.job.name
+            "no runs are recorded yet, so there is nothing to replay; wait for some", kind="job", name=owner.job.name
         )
     present = Policy(owner.members, tuple(known))
     changed = Policy(await _changed_members(desk, owner, wish), rules)
@@ -69,9 +69,9 @@ async def _changed_members(desk: Desk, owner: RuleOwner, wish: BacktestRequest) 
     if not wanted:
         return owner.members
     if owner.endpoint is None:
-        raise InvalidInput("a baseline or limits are one endpoint's; name it instead of the job", field="endpoint")
+        raise InvalidInput("a baseline or limits belong to one endpoint; name it instead of the job", field="endpoint")
     if wish.cron is not None and wish.interval_ms is not None:
-        raise InvalidInput("both an interval and a cron were given; give one of them", field="cron")
+        raise InvalidInput("both an interval and a cron expression were given; give one of them", field="cron")
     if "cron" in wanted or "interval_ms" in wanted:
         wanted = {"cron": None, "interval_ms": None} | wanted
     edited = replace(definition_of(owner.endpoint, owner.job.name), **wanted)

@@ -1,7 +1,7 @@
-"""One act over many endpoints: those that are named, or a batch of all that match.
+"""Apply one action to many endpoints: named ones, or a batch of all that match.
 
-A batch is one transaction and never longer than BATCH. What one endpoint refuses does not stop the others: it stays as
-it is, and the tally tells its reason.
+A batch is one transaction and never larger than BATCH. A refusal of one endpoint does not stop the others: the endpoint
+stays unchanged, and the result lists the reason.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from mainspring.domain.schedule.changes import Act, Change
 from mainspring.operations.endpoints import REASON_MAX, Desk
 from mainspring.ports.filters import EndpointListFilter
 
-BATCH = 500  # a transaction of some 100 ms; longer ones would make runs wait
+BATCH = 500  # a transaction of some 100 ms; longer ones would delay runs
 
 
 class Verb(StrEnum):
@@ -40,11 +40,11 @@ class Tally(Struct, frozen=True):
     matched: int
     changed: int
     refused: tuple[Refusal, ...]
-    last: tuple[str, str] | None = None  # name and id of the last one of a full batch: others may follow
+    last: tuple[str, str] | None = None  # name and id of the last one of a full batch: more may follow
 
 
 async def act_on_some(desk: Desk, ids: list[str], act: Act) -> Tally:
-    """Ids that are not there are passed over."""
+    """Unknown ids are skipped."""
     changed = 0
     refused: list[Refusal] = []
 
@@ -63,7 +63,7 @@ async def act_on_some(desk: Desk, ids: list[str], act: Act) -> Tally:
 
 
 async def act_on_batch(desk: Desk, look: EndpointListFilter, act: Act) -> Tally:
-    """The next batch of all that match, by name; `last` is where the one after it begins."""
+    """The next batch of all that match, by name; `last` is where the following batch starts."""
     found = await desk.stores.look.endpoints(desk.tenant_id, look)
     tally = await act_on_some(desk, [each.id for each in found], act)
     last = (found[-1].name, found[-1].id) if len(found) == look.limit else None
@@ -71,7 +71,7 @@ async def act_on_batch(desk: Desk, look: EndpointListFilter, act: Act) -> Tally:
 
 
 def act_of(desk: Desk, verb: Verb, until: Callable[[datetime], datetime | None], reason: str) -> Act:
-    """What the verb does to one endpoint; `until` and `reason` are a pause's."""
+    """The action of a verb on one endpoint; `until` and `reason` are for a pause."""
     reason = check_text(reason, "reason", REASON_MAX)
     match verb:
         case Verb.RUN:

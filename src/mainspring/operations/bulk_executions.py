@@ -1,4 +1,4 @@
-"""Order many executions about: by a filter, with a preview, in bounded batches."""
+"""Send a command to many executions: by a filter, with a preview, in bounded batches."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ LIMIT_MAX = 10_000
 
 
 class BulkPreview(Struct, frozen=True):
-    """What an order would reach: how many, and the newest of them."""
+    """What a command would reach: how many, and the newest of them."""
 
     count: int
     sample: list[Execution]
@@ -34,7 +34,9 @@ async def preview_orders(desk: Desk, verb: str, wanted: ExecutionFilter) -> Bulk
 
 
 async def order_executions(desk: Desk, verb: str, wanted: ExecutionFilter, reason: str) -> list[str]:
-    """Order at most `wanted.limit` whose status allows it, newest first; a batch is one transaction. Their ids."""
+    """Sends the command to at most `wanted.limit` executions whose status allows it, newest first; returns their
+    ids.
+    """
     check_reason(verb, reason)
     if not 1 <= wanted.limit <= LIMIT_MAX:
         raise InvalidInput(f"limit {wanted.limit} is out of bounds; give 1 to {LIMIT_MAX}", field="limit")
@@ -54,19 +56,19 @@ async def order_executions(desk: Desk, verb: str, wanted: ExecutionFilter, reaso
 
 
 def allowing(verb: str, wanted: ExecutionFilter) -> list[ExecutionFilter]:
-    """The filter once for every status that allows the verb; InvalidInput where that cannot be ordered."""
+    """The filter for every status that allows the command. InvalidInput if the command is not possible."""
     if verb not in VERBS:
         near = did_you_mean(verb, VERBS) or ";"
-        raise InvalidInput(f"unknown order '{shown(verb)}'{near} choose one of {', '.join(VERBS)}", field="verb")
+        raise InvalidInput(f"unknown command '{shown(verb)}'{near} choose one of {', '.join(VERBS)}", field="verb")
     if wanted.workflow is None and wanted.correlation is None:
         raise InvalidInput(
-            "neither workflow nor correlation was given; many are ordered within one of them: name one",
+            "neither workflow nor correlation was given; a bulk command needs one of them: name one",
             field="workflow",
         )
     statuses = [status for status, verbs in ALLOWED.items() if verb in verbs]
     if wanted.status is not None and wanted.status not in statuses:
         raise InvalidInput(
-            f"executions that are {wanted.status} do not allow {verb}; those do that are {', '.join(statuses)}",
+            f"executions that are {wanted.status} do not allow {verb}; it is allowed for {', '.join(statuses)}",
             field="status",
         )
     chosen: list[Status] = [wanted.status] if wanted.status is not None else statuses

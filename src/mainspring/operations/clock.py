@@ -1,4 +1,4 @@
-"""What an operator may ask for about the clock: what was noticed, and to let stopped workflow partitions go on."""
+"""Operations on the clock: list detected steps, and let stopped workflow partitions continue."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from mainspring.ports.stores import Stores
 
 REPORTED_SINCE = timedelta(days=7)
 REPORTS_MAX = 100
-STOPPED_MIN = timedelta(seconds=5)  # the tick of the present second is no sign of a step
+STOPPED_MIN = timedelta(seconds=5)  # the tick of the current second is not a sign of a step
 
 
 class ClockStatus(Struct, frozen=True):
@@ -20,14 +20,14 @@ class ClockStatus(Struct, frozen=True):
 
 
 async def clock_status(stores: Stores) -> ClockStatus:
-    """Steps and differences of the last week, newest first, and the workflow partitions that a step has stopped."""
+    """Steps and differences of the last week, newest first, and the workflow partitions stopped by a step."""
     since = await stores.clock.now() - REPORTED_SINCE
     stopped = [each for each in await stores.clock.partitions() if each.ahead >= STOPPED_MIN]
     return ClockStatus(await stores.clock.reports(since, REPORTS_MAX), stopped)
 
 
 async def repair_clock(stores: Stores, ids: Ids, worker: str) -> list[RepairedPartition]:
-    """Let every stopped partition go on from now; each repair is recorded, with an event."""
+    """Lets every stopped partition continue from now; each repair is recorded, with an event."""
     repaired = []
     for each in (await clock_status(stores)).stopped:
         done = await stores.clock.repair_partition(each.partition)

@@ -1,6 +1,6 @@
-"""What configuration as code asks for: the acts behind a plan, written together or not at all.
+"""Writes of configuration as code: the changes of a plan, applied together or not at all.
 
-An act counts only on the version it was planned for; otherwise everything is planned again.
+A change applies only to the version it was planned for; otherwise everything is planned again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ async def live_endpoints(desk: Desk) -> list[Endpoint]:
 def plan_endpoint(
     desk: Desk, endpoint_id: str, definition: Definition, host: str, job: Job, source: str, now: datetime
 ) -> tuple[Endpoint, Event]:
-    """A new endpoint with its first run planned, and the event that tells of it."""
+    """A new endpoint with its first run planned, and its event."""
     endpoint = replace(new_endpoint(desk, endpoint_id, definition, host, job, now), managed_by=source)
     data: dict[str, object] = {"name": endpoint.name, "url": endpoint.action.url, "managed_by": source}
     event = Event(EventType.ENDPOINT_CREATED, now, desk.tenant_id, endpoint.id, "", desk.actor, data)
@@ -64,7 +64,7 @@ def edit_act(
 
 
 def same_act(seen: Endpoint) -> Act:
-    """Change nothing, and make sure that nobody else has: for what belongs to an endpoint and lies elsewhere."""
+    """Changes nothing, and ensures that nothing else did: for parts of an endpoint that are stored elsewhere."""
 
     def act(old: Endpoint, at: datetime) -> Change:
         if old.version != seen.version:
@@ -84,7 +84,7 @@ def archive_act(desk: Desk, seen: Endpoint) -> Act:
 
 
 def same_jobs(seen: Mapping[str, Job]) -> Callable[[Sequence[Job]], None]:
-    """A check that jobs are as they were when the plan was made: an endpoint must not wake up in a paused job."""
+    """Checks that jobs are unchanged since the plan was made: an endpoint must not start to run in a paused job."""
 
     def check(jobs: Sequence[Job]) -> None:
         if {job.id: job for job in jobs} != seen:
@@ -94,14 +94,14 @@ def same_jobs(seen: Mapping[str, Job]) -> Callable[[Sequence[Job]], None]:
 
 
 async def write_configuration(desk: Desk, changeset: Changeset, told: Mapping[str, object]) -> None:
-    """Apply a changeset with an event that tells what it was."""
+    """Applies a changeset with an event that describes it."""
     now = await desk.stores.schedule.now()
     event = Event(EventType.CONFIGURATION_APPLIED, now, desk.tenant_id, actor=desk.actor, data=dict(told))
     await desk.stores.configuration.apply(desk.tenant_id, replace(changeset, events=(*changeset.events, event)))
 
 
 async def report_refusal(desk: Desk, told: Mapping[str, object]) -> None:
-    """Let everybody know that configuration could not be applied, and that what was there before stays."""
+    """Emits an event that documents could not be applied and the last applied state remains."""
     now = await desk.stores.schedule.now()
     event = Event(EventType.CONFIGURATION_REFUSED, now, desk.tenant_id, actor=desk.actor, data=dict(told))
     await desk.stores.runs.add_events([event])

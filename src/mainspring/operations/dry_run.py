@@ -1,8 +1,8 @@
-"""Ask for a change without making it: a desk at which every operation runs as usual, and nothing is written.
+"""Check a change without making it: a desk at which every operation runs as usual, and nothing is written.
 
-What an act makes of an endpoint is computed by the same functions with the store's own now, and later reads at the same
-desk see it; the database does not. Conflicts of names are told as the store would tell them. Others may of course write
-before the same thing is asked for in earnest.
+The effect on an endpoint is computed by the same functions with the store's now, and later reads at the same desk see
+it; the database does not. Name conflicts are reported as by the store. Other changes may of course be written before
+the real request.
 """
 
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ from mainspring.ports.schedule import ScheduleStore
 
 
 def dry_run_desk(desk: Desk) -> Desk:
-    """A desk for one request with `dry_run`: its writes are kept in memory, and forgotten with it."""
+    """A desk for one request with `dry_run`: its writes stay in memory and are discarded with it."""
     return dry_run(desk)[0]
 
 
 def dry_run(desk: Desk) -> tuple[Desk, "DryRunEndpoints"]:
-    """The same, with the store that keeps what would have changed."""
+    """The desk, and the store that keeps what would have changed."""
     rehearsed = DryRunEndpoints(desk.stores.endpoints, desk.stores.schedule)
-    store: EndpointStore = rehearsed  # said once more, for `replace` does not check what it is given
+    store: EndpointStore = rehearsed  # repeated, because `replace` does not check its arguments
     return replace(desk, stores=replace(desk.stores, endpoints=store)), rehearsed
 
 
 class DryRunEndpoints:
-    """An EndpointStore that reads from a real one and keeps what is written to itself."""
+    """An EndpointStore that reads from a real one and keeps writes to itself."""
 
     def __init__(self, real: EndpointStore, schedule: ScheduleStore) -> None:
         self._real = real
@@ -39,7 +39,7 @@ class DryRunEndpoints:
         self._endpoints: dict[str, Endpoint | None] = {}  # None: deleted
         self._jobs: dict[str, Job] = {}
         self._tenants: dict[str, Tenant] = {}
-        self.changed: list[tuple[Endpoint | None, Endpoint | None]] = []  # before and after; None: is not there
+        self.changed: list[tuple[Endpoint | None, Endpoint | None]] = []  # before and after; None: does not exist
 
     async def add_endpoint(self, endpoint: Endpoint, event: Event, join: Join = as_it_is) -> None:
         await self._refuse_taken(endpoint)

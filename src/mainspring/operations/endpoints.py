@@ -1,4 +1,4 @@
-"""What a user may ask for about endpoints: one function per verb, where a rule is kept.
+"""Operations on endpoints: one function per verb.
 
 The doors parse and format; the rules are here and in the domain. Every function works within one tenant.
 """
@@ -48,15 +48,15 @@ T = TypeVar("T")
 REASON_MAX = 1_000
 NAMES_FOR_SUGGESTIONS = 1_000
 EDIT_TRIES_MAX = 5
-PAST_MAX = timedelta(minutes=1)  # what a slow hand or another clock explains; an older instant was mistyped
+PAST_MAX = timedelta(minutes=1)  # explained by slow typing or another clock; an older time was mistyped
 
 
 class _EditedMeanwhile(Exception):
-    """Somebody wrote the configuration between our reading it and our locking it."""
+    """Another request wrote the configuration between our read and our lock."""
 
 
 class Inline:
-    """A Sandbox for a process that serves nobody else: it calls the function itself."""
+    """A Sandbox for a process that serves no other requests: it calls the function itself."""
 
     async def call(self, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return function(*args, **kwargs)
@@ -68,7 +68,7 @@ class Inline:
 
 
 class Desk(Struct, frozen=True):
-    """What operations work with: one tenant's view of the stores, who acts, and the sources of ids and secrecy."""
+    """The context of operations: one tenant's view of the stores, the actor, and the sources of ids and encryption."""
 
     stores: Stores
     tenant_id: str
@@ -77,16 +77,16 @@ class Desk(Struct, frozen=True):
     vault: Vault
     cron: CronReader
     allow_ports: frozenset[int] = frozenset()
-    never_called: Callable[[str], str | None] = lambda host: None  # why no setting could ever allow this host
-    signer: Signer | None = None  # of checkpoints
-    partitions: int = 1  # that new executions are spread over
-    may_administer: bool = True  # False: whoever acts has not the scope `admin`
+    never_called: Callable[[str], str | None] = lambda host: None  # why no setting can allow this host
+    signer: Signer | None = None  # for checkpoints
+    partitions: int = 1  # number of partitions that new executions are spread over
+    may_administer: bool = True  # False: the actor does not have the scope `admin`
     worker: str = ""  # the name of this process, under which it holds leases
     sandbox: Sandbox = Inline()
 
 
 async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
-    """Create an endpoint, and its job if that is new. The first run is planned at once; nothing is back-filled."""
+    """Creates an endpoint, and its job if that is new. The first run is planned; nothing is back-filled."""
     tenant = await tenant_of(desk)
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
@@ -108,7 +108,7 @@ async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
 
 
 async def draft_endpoint(desk: Desk, definition: Definition) -> Endpoint:
-    """The endpoint that this definition would make, checked and sealed, but neither stored nor in any stored job."""
+    """The endpoint of a definition, checked and encrypted, but neither stored nor in a stored job."""
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
     checked, host = checked_definition(desk, definition, await tenant_of(desk), endpoint_id)
@@ -124,11 +124,11 @@ async def find_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
 
 
 async def _no_endpoint(desk: Desk, name: str) -> NotFound:
-    """The nearest name, or the id of an archived one: its name is free for others, so that it is not found by it."""
+    """The nearest name, or the id of an archived endpoint of that name, which is only found by its id."""
     page = EndpointFilter(archived=True, after=(as_stored(name), ""))
     archived = await desk.stores.endpoints.endpoints(desk.tenant_id, page)
     if same := [each.id for each in archived if each.name == as_stored(name)]:
-        return NotFound("endpoint", name, rule=f"an archived one had this name, and is found by its id {same[-1]}")
+        return NotFound("endpoint", name, rule=f"an archived endpoint had this name; its id is {same[-1]}")
     near = await desk.stores.endpoints.endpoints(desk.tenant_id, EndpointFilter(limit=NAMES_FOR_SUGGESTIONS))
     return NotFound("endpoint", name, tuple(each.name for each in near))
 
@@ -141,10 +141,10 @@ async def describe_endpoint(desk: Desk, endpoint: Endpoint) -> Definition:
 async def edit_endpoint(
     desk: Desk, name_or_id: str, edit: Callable[[Definition], Definition], version: int | None = None
 ) -> Change:
-    """Change the definition by a function of the present one; secrets that it leaves alone stay sealed.
+    """Changes the definition by a function of the current one; unchanged secrets stay encrypted.
 
-    Two who edit different fields at once both get theirs: who comes second edits again what the first has written.
-    Who names a `version` edits that one or gets Outdated.
+    Two concurrent edits of different fields both succeed: the second is applied again to what the first has written.
+    With a `version`, the edit applies to that version or raises Outdated.
     """
     for _ in range(EDIT_TRIES_MAX):
         found = await find_endpoint(desk, name_or_id)
@@ -155,7 +155,7 @@ async def edit_endpoint(
         except _EditedMeanwhile:
             continue
     raise Conflict(
-        f"endpoint {name_or_id!r} is being edited by others all the time; try again in a moment",
+        f"endpoint {name_or_id!r} is being edited concurrently; try again in a moment",
         kind="endpoint",
         name=name_or_id,
     )
@@ -204,15 +204,15 @@ async def put_one_shot_hint(
     ttl: timedelta = ONE_SHOT_TTL_DEFAULT,
     reason: str = "",
 ) -> Change:
-    """`when` says the instant from the store's now, so that "in 30 seconds" is 30 seconds by the clock that counts."""
+    """`when` returns the time from the store's now, so that "in 30 seconds" uses the clock that counts."""
     reason = check_text(reason, "reason", REASON_MAX)
 
     def act(endpoint: Endpoint, now: datetime) -> Change:
         at = when(now)
         if at < now - PAST_MAX:
             raise InvalidInput(
-                f"one-shot at {rfc3339(at)} is past, it is already {rfc3339(now)}; "
-                "give a later instant; to have it run now, run it",
+                f"one-shot at {rfc3339(at)} is in the past, the current time is {rfc3339(now)}; give a "
+                "later time; to run the endpoint now, request a run",
                 field="next_run_at",
                 value=rfc3339(at),
             )
@@ -235,7 +235,7 @@ async def pause_endpoint(
     *,
     advice_may_resume: bool = False,
 ) -> Change:
-    """`until` says the end from the store's now; None is until resumed.
+    """`until` returns the end from the store's now; None: until resumed.
 
     Only a person ends the pause, unless rules, workflows and the model may resume the endpoint.
     """
@@ -291,16 +291,16 @@ def checked_definition(desk: Desk, definition: Definition, tenant: Tenant, endpo
 
 
 def is_moved(found: Endpoint, url: str) -> bool:
-    """Whether a URL is at another origin (scheme, host, port) than the endpoint's."""
+    """Whether a URL has another origin (scheme, host, port) than the endpoint's."""
     return origin_of(url) != origin_of(found.action.url)
 
 
 def _refuse_kept_secrets(found: Endpoint, url: str, kept: Sequence[Header]) -> None:
-    """A stored secret was given for one origin: it is never sent to another that somebody chose later."""
+    """A stored secret was given for one origin: it is never sent to another one chosen later."""
     names = ", ".join(sorted({repr(header.name[:60]) for header in kept if header.secret}))
     if names and is_moved(found, url):
         raise InvalidInput(
-            f"the url is at another origin than before, and the secret headers {names} were given for "
+            f"the url has another origin than before, and the secret headers {names} were given for "
             f"{origin_of(found.action.url)}; give their values again, or remove them",
             field="headers",
         )
@@ -324,8 +324,8 @@ def _check_count(tenant: Tenant, there: int) -> None:
     most = tenant.endpoints_max
     if most is not None and there >= most:
         raise QuotaExceeded(
-            f"tenant {tenant.id!r} has {there} endpoints, as many as its quota endpoints_max allows; "
-            "archive one or raise the quota",
+            f"tenant {tenant.id!r} has {there} endpoints, the maximum of its quota endpoints_max; archive "
+            "one or raise the quota",
             quota="endpoints_max",
             limit=most,
         )
@@ -337,7 +337,7 @@ def _check_open(name: str, status: JobStatus) -> None:
 
 
 async def _job(desk: Desk, name: str, now: datetime) -> Job:
-    """The job of that name; made if it is new, because one endpoint should not need two commands."""
+    """The job of that name; created if new, so that one endpoint does not need two commands."""
     for job in await desk.stores.endpoints.jobs(desk.tenant_id):
         if job.name == name:
             _check_open(name, job.status)
@@ -349,7 +349,7 @@ async def _job(desk: Desk, name: str, now: datetime) -> Job:
 
 
 def header_context(desk: Desk, endpoint_id: str, name: str) -> str:
-    """What a secret header is sealed for: it opens nowhere else."""
+    """Encryption context of a secret header."""
     return header_place(desk.tenant_id, endpoint_id, name)
 
 
@@ -363,9 +363,9 @@ def sealed(desk: Desk, endpoint_id: str, headers: tuple[Header, ...]) -> tuple[H
 
 
 def sealed_query(desk: Desk, endpoint_id: str, url: str, there: Endpoint | None) -> str:
-    """The sealed query string of a checked URL, or "" if it has none. `there` is the endpoint as it is stored.
+    """The encrypted query string of a checked URL, or "" if it has none. `there` is the stored endpoint.
 
-    The hidden form keeps what is stored, for the same origin alone; the same text again keeps its seal.
+    The hidden form keeps the stored one, for the same origin only; an unchanged text keeps its encryption.
     """
     path, mark, query = url.partition("?")
     if not mark:
@@ -376,11 +376,11 @@ def sealed_query(desk: Desk, endpoint_id: str, url: str, there: Endpoint | None)
         return stored if stored and _opens_to(desk, stored, place, query) else desk.vault.seal(query, place)
     if there is None or "?" not in there.action.url:
         raise InvalidInput(
-            f"url {url[:100]!r} has a hidden query string, and none is stored; give the URL in full", field="url"
+            f"url {url[:100]!r} has a hidden query string, and none is stored; give the full URL", field="url"
         )
     if is_moved(there, path):
         raise InvalidInput(
-            "the url is at another origin than before, and its hidden query string was given for "
+            "the url has another origin than before, and its hidden query string was given for "
             f"{origin_of(there.action.url)}; give the query string again, or remove it",
             field="url",
         )
@@ -388,7 +388,7 @@ def sealed_query(desk: Desk, endpoint_id: str, url: str, there: Endpoint | None)
 
 
 def _opens_to(desk: Desk, stored: str, place: str, query: str) -> bool:
-    """False also where no key opens it: then the same text is sealed again."""
+    """Also False if no key decrypts it: then the same text is encrypted again."""
     try:
         return desk.vault.open(stored, place) == query
     except Misconfigured:

@@ -1,4 +1,4 @@
-"""Hand an execution to somebody outside, with all that proves it."""
+"""Export an execution with everything that proves it."""
 
 from mainspring.domain.instant import rfc3339
 from mainspring.operations.endpoints import Desk
@@ -7,29 +7,29 @@ from mainspring.operations.workflows import find_workflow
 from mainspring.ports.workflows import Checkpoint, Execution
 from mainspring.workflow.audit import TickHead
 from mainspring.workflow.bundle import FORMAT, Bundle, Signed, lines_of
+from mainspring.workflow.proof import committed_clock
 
 TICKS_MAX = 100_000
 SHARED = (
-    "the chain of ticks is left out: it names executions of other tenants; export it with a key of an operator of the "
-    "installation, or where the database is"
+    "the chain of ticks is left out: it names executions of other tenants; export with a key of an "
+    "installation operator, or on the database host"
 )
 LONG = (
-    f"the chain of ticks is left out: it is longer than {TICKS_MAX} ticks; `mainspring execution verify` walks it "
-    "where the database is"
+    f"the chain of ticks is left out: it is longer than {TICKS_MAX} ticks; `mainspring execution verify` "
+    "walks it on the database host"
 )
-UNSIGNED = (
-    "no checkpoint was signed after its last turn; a running ticker signs one a minute after it at the latest: export "
-    "it again then"
-)
+UNSIGNED = "no checkpoint was signed after its last turn; a running ticker signs one within a minute: export again then"
 
 
 async def export_execution(desk: Desk, execution_id: str, *, as_operator: bool = False) -> Bundle:
-    """Document, log, ticks and a signed checkpoint. Ticks name executions of all tenants: they are the operator's."""
+    """Document, log, ticks and a signed checkpoint. Ticks name executions of all tenants, so only operators get
+    them.
+    """
     execution = await find_execution(desk, execution_id)
     state = execution.state
     published = await find_workflow(desk, state.workflow, state.version)
-    clock = await clock_of(desk, execution)
     log = (await read_log(desk, execution))[: state.number]
+    clock = committed_clock(log, await clock_of(desk, execution))
     ticks, signed, note = await _chain(desk, execution, as_operator)
     return Bundle(
         FORMAT, state.id, state.salt, state.status.value, state.outcome, state.error, execution.correlation,
@@ -61,7 +61,7 @@ async def _chain(desk: Desk, execution: Execution, as_operator: bool) -> tuple[l
         until = checkpoint.sequence if checkpoint is not None else last or after
         if found and until - found[0].sequence >= TICKS_MAX:
             return [], None, LONG
-        if last and until <= after:  # what comes later proves nothing about it, and may be most of the chain
+        if last and until <= after:  # later ticks prove nothing about it, and may be most of the chain
             break
     if not last:
         return [], None, await _unheld(desk, execution)
@@ -75,10 +75,11 @@ async def _chain(desk: Desk, execution: Execution, as_operator: bool) -> tuple[l
 
 
 async def _unheld(desk: Desk, execution: Execution) -> str:
-    """Why no tick holds its end. Retention leaves one that does, so somebody else was at the chain."""
+    """Why no tick holds its end. Retention always keeps one that does, so the chain was modified."""
     start = await desk.stores.flows.logs.chain_start(execution.partition)
     gone = f"; those up to tick {start.tick}, signed at {rfc3339(start.signed_at)}, are gone" if start else ""
     return (
-        f"no tick that is there holds its last turn{gone}: document and log prove themselves, and nothing vouches for "
-        f"them; `mainspring execution verify {execution.id}` says what is missing, which a backup from before has"
+        f"no existing tick holds its last turn{gone}: document and log are consistent, but nothing signs "
+        f"them; `mainspring execution verify {execution.id}` shows what is missing; restore it from an "
+        "earlier backup"
     )

@@ -1,7 +1,7 @@
-"""What a user may ask for about executions: look, order, send events, replay.
+"""Operations on executions: read, command, send events, replay.
 
-Orders and events go into the inbox; the writer of the partition takes them in its next tick. So nothing here changes a
-state, and everything that was asked stands in the execution's log with its reason and its actor.
+Commands and events go into the inbox; the writer of the partition processes them in its next tick. So nothing here
+changes a state, and every request is recorded in the execution's log with its reason and its actor.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,12 +43,12 @@ async def clock_of(desk: Desk, execution: Execution) -> LogicalClock:
 async def order_execution(
     desk: Desk, execution_id: str, verb: str, reason: str = "", *, dry_run: bool = False
 ) -> Execution:
-    """Pause, resume, cancel, retry or skip; refused at once where the present status does not allow it."""
+    """Pauses, resumes, cancels, retries or skips; refused immediately if the current status does not allow it."""
     check_reason(verb, reason)
     execution = await find_execution(desk, execution_id)
     allowed = ALLOWED[execution.status]
     if verb not in allowed:
-        may = f"it allows {', '.join(allowed)}" if allowed else "nothing can be ordered any more"
+        may = f"it allows {', '.join(allowed)}" if allowed else "no command is possible any more"
         raise Conflict(
             f"execution {execution_id} is {execution.status}, so {verb} does nothing; {may}",
             kind="execution",
@@ -65,13 +65,13 @@ def check_reason(verb: str, reason: str) -> None:
         raise InvalidInput(f"the reason is longer than {REASON_MAX} characters; shorten it", field="reason")
     if verb in NEED_REASON and not reason.strip():
         raise InvalidInput(
-            f"{verb} needs a reason, which stands in the log: say why it is done, with --reason or as `reason`",
+            f"{verb} needs a reason, which is recorded in the log: give it with --reason or as `reason`",
             field="reason",
         )
 
 
 async def give_orders(desk: Desk, executions: Sequence[Execution], verb: str, reason: str) -> None:
-    """Put an order into the inbox of each, in one transaction."""
+    """Puts a command into the inbox of each, in one transaction."""
     now = await desk.stores.flows.workflows.now()
     sendings, events = [], []
     for each in executions:
@@ -94,20 +94,21 @@ async def send_event(
     occurred_at: datetime | None = None,
     dry_run: bool = False,
 ) -> tuple[list[str], int]:
-    """Send an event to an execution, or to all that run under a correlation key.
+    """Sends an event to an execution, or to all that run under a correlation key.
 
-    Answers with the executions it was for, and how many had not seen its id before.
+    Returns the executions it was for, and how many had not seen its id before.
     """
     if not is_event_type(type_):
         raise InvalidInput(
-            f"event type '{shown(type_)}' is not one; use letters, digits and . _ : -, up to 100, a letter first",
+            f"event type '{shown(type_)}' is not valid; use letters, digits and . _ : -, up to 100, "
+            "starting with a letter",
             field="type",
         )
     if len(event_id) > KEY_LENGTH_MAX or not event_id.isprintable():
         raise InvalidInput(f"the event's id is longer than {KEY_LENGTH_MAX} characters; shorten it", field="id")
     if event_id.startswith("eff_"):
         raise InvalidInput(
-            f"the event's id '{shown(event_id)}' begins as answers of effects do; choose another", field="id"
+            f"the event's id '{shown(event_id)}' starts like the result of an effect; choose another", field="id"
         )
     kept = check_data(data, "data")
     store = desk.stores.flows.workflows
@@ -133,7 +134,7 @@ async def read_log(desk: Desk, execution: Execution) -> list[LogEntry]:
 
 
 async def replay_execution(desk: Desk, execution_id: str, version: int | None = None) -> ExecutionReplay:
-    """Run it again from its log: with its own version, or with another one, to see what that would change."""
+    """Replays an execution from its log: with its own version, or with another one to see what would change."""
     execution = await find_execution(desk, execution_id)
     published = await find_workflow(desk, execution.state.workflow, version or execution.state.version)
     clock = await clock_of(desk, execution)
@@ -152,7 +153,7 @@ async def replay_execution(desk: Desk, execution_id: str, version: int | None = 
 
 
 def claims_of(execution: Execution, published: Published, clock: LogicalClock, tick: int) -> OriginClaims:
-    """What the rows say of where an execution comes from, whose first turn was in this tick."""
+    """The origin of an execution according to its rows, with the first turn in this tick."""
     state = execution.state
     return OriginClaims(
         state.workflow, state.version, published.document_hash, published.model_hash, execution.actor,
@@ -170,11 +171,11 @@ async def step_through(desk: Desk, execution_id: str) -> list[ReplayFrame]:
 
 
 async def find_erasable(desk: Desk, execution_id: str) -> Execution:
-    """An execution that is over; Conflict where it is not."""
+    """A finished execution; Conflict if it is not finished."""
     execution = await find_execution(desk, execution_id)
     if not execution.state.is_over:
         raise Conflict(
-            f"execution {execution_id} is {execution.status}; its data are needed until it has ended: cancel it first",
+            f"execution {execution_id} is {execution.status}; its data is needed until it has ended: cancel it first",
             kind="execution",
             name=execution_id,
             allowed=ALLOWED[execution.status],
@@ -183,7 +184,7 @@ async def find_erasable(desk: Desk, execution_id: str) -> Execution:
 
 
 async def erase_execution(desk: Desk, execution_id: str, reason: str) -> int:
-    """Remove the values from the log of an execution that is over; its commitments stay, so it still verifies."""
+    """Erases the values from the log of a finished execution; its commitments stay, so it still verifies."""
     check_reason("erase", reason)
     await find_erasable(desk, execution_id)
     now = await desk.stores.flows.workflows.now()

@@ -1,4 +1,4 @@
-"""What a user may ask for about jobs."""
+"""Operations on jobs."""
 
 from datetime import datetime
 
@@ -53,10 +53,14 @@ async def edit_job(desk: Desk, name_or_id: str, name: str | None = None, descrip
 
 
 async def set_job_status(desk: Desk, name_or_id: str, status: JobStatus) -> Job:
-    """Pause, resume or archive a job: first the job, so that no endpoint can join it meanwhile, then its endpoints."""
+    """Pauses, resumes or archives a job: first the job, so that no endpoint can join it meanwhile, then its
+    endpoints.
+    """
     job = await find_job(desk, name_or_id)
     if job.status is JobStatus.ARCHIVED and status is not JobStatus.ARCHIVED:
-        raise Conflict(f"job {job.name!r} is archived and stays so; add a new job", kind="job", name=job.name)
+        raise Conflict(
+            f"job {job.name!r} is archived, which cannot be undone; create a new job", kind="job", name=job.name
+        )
     now = await desk.stores.schedule.now()
     changed = replace(job, status=status, updated_at=now)
     await desk.stores.endpoints.put_job(changed, job_event(desk, _EVENT[status], now, job, changed))
@@ -76,7 +80,7 @@ async def set_job_status(desk: Desk, name_or_id: str, status: JobStatus) -> Job:
 
 
 def job_event(desk: Desk, kind: EventType, now: datetime, before: Job | None, after: Job) -> Event:
-    """What happened to a job; the audit trail keeps a digest of what it was and is."""
+    """The event of a change to a job; the audit trail keeps a digest of its state before and after."""
     data: dict[str, object] = {"subject": after.id, "name": after.name, "before": _visible(before)}
     return Event(kind, now, desk.tenant_id, actor=desk.actor, data=data | {"after": _visible(after)})
 

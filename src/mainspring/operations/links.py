@@ -1,7 +1,7 @@
-"""Links that open once: make the first owner, set a user's password, or accept an invitation.
+"""One-time links: create the first owner, set a user's password, or accept an invitation.
 
-Every attempt is counted before it is looked at, and given back when the link is a valid one. A wrong token costs one
-lookup: nothing is hashed for it.
+Every attempt is counted before it is checked, and not counted if the link is valid. An invalid token costs one lookup:
+nothing is hashed for it.
 """
 
 from datetime import datetime
@@ -37,7 +37,7 @@ class LinkUse(StrEnum):
 
 
 class LinkInfo(Struct, frozen=True):
-    """What a link is for, to be shown before it is used."""
+    """The purpose of a link, shown before it is used."""
 
     use: LinkUse
     expires_at: datetime
@@ -45,11 +45,11 @@ class LinkInfo(Struct, frozen=True):
     tenant_id: str = ""
     tenant_name: str = ""
     role: Role | None = None
-    needs_login: bool = False  # the address has an account: log in to it, then accept
+    needs_login: bool = False  # the address has an account: log in, then accept
 
 
 async def read_link(desk: Desk, token: str) -> LinkInfo:
-    """What the link is for; it stays unused."""
+    """The purpose of the link, which stays unused."""
     if token.startswith(INVITATION_PREFIX):
         async with _Counted(desk):
             offer = await find_invitation(desk, token)
@@ -69,9 +69,9 @@ async def read_link(desk: Desk, token: str) -> LinkInfo:
 async def use_link(
     desk: Desk, hasher: PasswordHasher, token: str, password: str, email: str | None = None, name: str = ""
 ) -> User:
-    """Set the password of the link's user; accept an invitation with a password; or make the first owner.
+    """Sets the password of the link's user, accepts an invitation with a password, or creates the first owner.
 
-    What was sent is checked before the link is used up: a password that is too short costs no link.
+    The input is checked before the link is used up: a password that is too short costs no link.
     """
     if token.startswith(INVITATION_PREFIX):
         async with _Counted(desk):
@@ -92,14 +92,14 @@ async def use_link(
 
 
 async def accept(desk: Desk, visit: LiveSession, token: str) -> str:
-    """Accept an invitation as the user who is logged in; returns the tenant."""
+    """Accepts an invitation as the logged-in user; returns the tenant."""
     async with _Counted(desk):
         await find_invitation(desk, token)
     return (await accept_logged_in(desk, visit, token)).tenant_id
 
 
 class _Counted:
-    """Counts a guess before it is looked at, and gives the turn back where it was right."""
+    """Counts an attempt before it is checked, and takes it back if it was valid."""
 
     def __init__(self, desk: Desk) -> None:
         self._stores = desk.stores
@@ -123,7 +123,7 @@ async def _find(desk: Desk, token: str) -> Link:
 
 async def _add_owner(desk: Desk, hasher: PasswordHasher, token: str, password: str, email: str, name: str) -> User:
     if not email:
-        raise InvalidInput("the first owner needs an e-mail address; send email too", field="email")
+        raise InvalidInput("the first owner needs an email address; send email too", field="email")
     email = check_email(email)
     password_hash = await hasher.hash_password(check_password(password, email))
     if await desk.stores.accounts.take_link(digest(token)) is None:
@@ -133,5 +133,5 @@ async def _add_owner(desk: Desk, hasher: PasswordHasher, token: str, password: s
     user = new_user(theirs, email, name, now, Proof.OPERATOR, is_operator=True)
     place = (desk.tenant_id, Role.OWNER)
     if not await desk.stores.accounts.add_user(user, password_hash, place, arrival(theirs, user, place), first=True):
-        raise Conflict("somebody has become the owner already; log in, or ask them for a link", kind="user", name=email)
+        raise Conflict("the first owner already exists; log in, or ask the owner for a link", kind="user", name=email)
     return replace(user, has_password=True)

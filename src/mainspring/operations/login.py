@@ -1,7 +1,7 @@
-"""Who is asking: log in and out, and the principal of a session or an API key.
+"""Authentication: log in and out, and find the principal of a session or an API key.
 
-Refusals do not tell an unknown user from a wrong password, in words or in time. Every attempt is counted before it is
-looked at, and given back when it was right; the count is in the database, so it holds over processes.
+Errors do not distinguish an unknown user from a wrong password, in words or in time. Every attempt is counted before it
+is checked, and taken back if it was valid; the count is in the database, so it applies across processes.
 """
 
 from datetime import datetime
@@ -35,11 +35,11 @@ from mainspring.ports.outbound import PasswordHasher
 from mainspring.ports.stores import Stores
 
 AGENT_MAX = 200
-PASSWORD_SENT_MAX = 1_000  # what is longer is no password of ours, and is not even hashed
+PASSWORD_SENT_MAX = 1_000  # longer input cannot be a password, and is not hashed
 
 
 class LoginResult(Struct, frozen=True):
-    """A new session. `token` and `device` go to the browser and are kept nowhere here."""
+    """A new session. `token` and `device` go to the browser and are not stored."""
 
     user: User
     session: LoginSession
@@ -59,8 +59,8 @@ async def log_in(
     party: RelyingParty | None = None,
     assertion: Assertion | None = None,
 ) -> LoginResult:
-    """`code` or `assertion` is of a second factor, where the user has one. `device` is what an earlier login on the
-    same browser gave out: who brings it does not wait for strangers.
+    """`code` or `assertion` is the second factor, if the user has one. `device` comes from an earlier login in the
+    same browser, which is not slowed down by attackers.
     """
     email = check_email(email)
     buckets = login_buckets(email, ORIGIN.get(), _known_device(desk, email, device))
@@ -70,7 +70,7 @@ async def log_in(
     if user is None or not fits or user.disabled_at is not None:
         await _note_failure(desk, user)
         raise NotAuthenticated(
-            "the e-mail address or the password is wrong; try again, or ask for a link to set a new one"
+            "the email address or the password is wrong; try again, or ask for a link to set a new one"
         )
     try:
         is_right = await second_factor.check(desk, hasher, user, code, party, assertion)
@@ -80,16 +80,16 @@ async def log_in(
     if not is_right:
         await _note_failure(desk, user)
         raise NotAuthenticated(
-            "the passkey was not accepted; begin the login again"
+            "the passkey was not accepted; start the login again"
             if assertion is not None
-            else "the code is wrong or was used before; wait for the next one, then try again"
+            else "the code is wrong or was already used; wait for the next one, then try again"
         )
     await desk.stores.credentials.give_turn_back(buckets)
     return await start_session(desk, hasher, user, agent, "password")
 
 
 async def begin_passkey_login(desk: Desk, hasher: PasswordHasher, party: RelyingParty) -> dict[str, object]:
-    """What a passkey has to sign. Counted: each stores a challenge."""
+    """The challenge for a passkey. Counted, because each one is stored."""
     await refuse_guesses(desk.stores, guess_bucket(ORIGIN.get()))
     return await passkeys.begin_login(desk, hasher, party)
 
@@ -97,7 +97,7 @@ async def begin_passkey_login(desk: Desk, hasher: PasswordHasher, party: Relying
 async def log_in_with_passkey(
     desk: Desk, hasher: PasswordHasher, party: RelyingParty, assertion: Assertion, *, agent: str = ""
 ) -> LoginResult:
-    """Without a password: the device is one factor, and its PIN, finger or face is the other."""
+    """Logs in without a password: the device is one factor, its PIN, fingerprint or face the other."""
     bucket = guess_bucket(ORIGIN.get())
     await refuse_guesses(desk.stores, bucket)
     user = await passkeys.identify(desk, hasher, party, assertion)
@@ -109,7 +109,7 @@ async def log_in_with_passkey(
 
 
 async def start_session(desk: Desk, hasher: PasswordHasher, user: User, agent: str, by: str) -> LoginResult:
-    """A session with a token of its own, for a user who has proved who that is."""
+    """A session with a new token, for an authenticated user."""
     now = await desk.stores.schedule.now()
     token = new_token(hasher)
     session = LoginSession(
@@ -122,7 +122,7 @@ async def start_session(desk: Desk, hasher: PasswordHasher, user: User, agent: s
 
 
 async def choose_tenant(desk: Desk, visit: LiveSession, tenant_id: str) -> LiveSession:
-    """The tenant that the user's requests act in from now on where they name none."""
+    """Sets the default tenant of the user's requests."""
     principal_of_visit(visit, tenant_id)
     if visit.user.home == tenant_id:
         return visit
@@ -139,7 +139,7 @@ async def log_out(desk: Desk, visit: LiveSession) -> None:
 
 
 async def end_sessions(desk: Desk, visit: LiveSession, session_id: str | None = None) -> int:
-    """End one session of the user who is logged in; without an id all but the one that asks. How many ended."""
+    """Ends one session of the logged-in user; without an id all except the current one. Returns how many ended."""
     found = await desk.stores.credentials.sessions_of(visit.user.id)
     ending = [each for each in found if (each.id == session_id if session_id else each.id != visit.session.id)]
     if session_id and not ending:
@@ -154,13 +154,13 @@ async def end_sessions(desk: Desk, visit: LiveSession, session_id: str | None = 
 async def change_password(
     desk: Desk, hasher: PasswordHasher, visit: LiveSession, current: str, new: str, agent: str = ""
 ) -> LoginResult:
-    """By somebody who is logged in and knows the present one. Every session ends; a new one begins."""
+    """Changes the password of a logged-in user who knows the current one. All sessions end; a new one starts."""
     user = visit.user
     checked = check_password(new, user.email)
     await refuse_guesses(desk.stores, *login_buckets(user.email, ORIGIN.get(), visit.session.id))
     _, stored = await desk.stores.accounts.user(user.id) or (None, "")
     if stored and not await hasher.fits(current[:PASSWORD_SENT_MAX], stored):
-        raise InvalidInput("the present password is wrong; nothing was changed", field="current")
+        raise InvalidInput("the current password is wrong; nothing was changed", field="current")
     now = await desk.stores.schedule.now()
     password_hash = await hasher.hash_password(checked)
     await desk.stores.accounts.put_password(
@@ -170,13 +170,13 @@ async def change_password(
 
 
 async def principal_of_key(stores: Stores, text: str) -> Principal:
-    """Raises NotAuthenticated for a key that is unknown, revoked or expired, and makes who goes on guessing wait."""
+    """Raises NotAuthenticated for a key that is unknown, revoked or expired, and slows down repeated guesses."""
     parts = read_api_key(text)
     key = await stores.credentials.use_api_key(*parts) if parts else None
     if key is None:
         await refuse_guesses(stores, guess_bucket(ORIGIN.get()))
         raise NotAuthenticated(
-            "this API key is not valid: it is mistyped, revoked or expired; make one with `mainspring apikey create`"
+            "this API key is not valid: it is mistyped, revoked or expired; create one with `mainspring apikey create`"
         )
     return Principal(key.tenant_id, f"key:{key.id}", key.scopes, is_operator=key.is_operator)
 
@@ -184,15 +184,16 @@ async def principal_of_key(stores: Stores, text: str) -> Principal:
 async def visit_of(stores: Stores, token: str) -> LiveSession:
     visit = await stores.credentials.visit(digest(token))
     if visit is None:
-        raise NotAuthenticated("the session is over; log in again")
+        raise NotAuthenticated("the session has expired; log in again")
     return visit
 
 
 def principal_of_visit(visit: LiveSession, wanted_tenant: str = "") -> Principal:
-    """The user in one of its tenants. A user of no tenant has no scope at all.
+    """The user in one of its tenants. A user without a tenant has no scopes.
 
-    1. The tenant that the request names.  2. The one that the user chose.  3. The one that the user joined first: no
-    name that others give a tenant changes that.
+    1. The tenant that the request names.
+    2. The one that the user chose.
+    3. The one that the user joined first: the names of tenants have no influence.
     """
     user = visit.user
     places = {each.tenant_id: each for each in visit.memberships}
@@ -211,7 +212,7 @@ def principal_of_visit(visit: LiveSession, wanted_tenant: str = "") -> Principal
 
 
 async def _note_failure(desk: Desk, user: User | None) -> None:
-    """What was typed into the address of nobody is not kept: it may be somebody's password."""
+    """Does not keep an address without an account: a user may have typed a password there."""
     now = await desk.stores.schedule.now()
     data: dict[str, object] = {"subject": user.email if user else "unknown"}
     event = Event(EventType.LOGIN_FAILED, now, INSTALLATION, actor="anonymous", data=data)
@@ -221,7 +222,7 @@ async def _note_failure(desk: Desk, user: User | None) -> None:
 def _known_device(desk: Desk, email: str, device: str) -> str:
     try:
         return desk.vault.open(device, _device_context(email)) if device else ""
-    except Misconfigured:  # made up, another user's, or from before the key was changed
+    except Misconfigured:  # forged, another user's, or older than a change of the key
         return ""
 
 

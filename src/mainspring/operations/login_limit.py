@@ -1,4 +1,4 @@
-"""Guessing is slow: whoever is wrong too often waits, over all processes and restarts."""
+"""Slow down guessing: repeated failures must wait, across all processes and restarts."""
 
 import math
 
@@ -8,7 +8,7 @@ from mainspring.ports.stores import Stores
 
 
 async def refuse_invitations(stores: Stores, tenant_id: str, email: str) -> None:
-    """Count one email that invites somebody; raises TooManyRequests where an address or a tenant has had enough."""
+    """Counts one invitation email. Raises TooManyRequests if an address or a tenant has reached its limit."""
     buckets = invitation_buckets(tenant_id, email)
     wait_s = await stores.credentials.take_turn(buckets)
     if wait_s > 0:
@@ -20,11 +20,11 @@ async def refuse_invitations(stores: Stores, tenant_id: str, email: str) -> None
 
 
 async def refuse_guesses(stores: Stores, *buckets: Bucket) -> None:
-    """Count one attempt; raises TooManyRequests where there were too many."""
+    """Counts one attempt. Raises TooManyRequests if the limit is reached."""
     wait_s = await stores.credentials.take_turn(buckets)
     if wait_s > 0:
         seconds = math.ceil(wait_s)
         raise TooManyRequests(
-            f"too many wrong attempts; this one was not looked at: wait {seconds} s, then try again",
+            f"too many wrong attempts; this one was not checked: wait {seconds} s, then try again",
             retry_after_s=seconds,
         )

@@ -1,11 +1,11 @@
-"""What may be asked for about the members of a tenant: invite, list, change roles, remove; and accept an invitation.
+"""Operations on the members of a tenant: invite, list, change roles, remove; and accept an invitation.
 
-An invitation makes nobody a member: the person who holds its link accepts it. The answer to who invites is the same for
-an address that has an account and for one that has none.
+An invitation alone creates no member: the person with the link accepts it. The response to an invitation is the same
+whether or not the address has an account.
 
-What a link proves depends on who saw it. A link that was sent to the address, or made by an operator, proves the
-address. A link that was shown to who invites proves nothing: the password that it sets counts in that tenant only, and
-the next invitation from elsewhere voids it.
+What a link proves depends on who saw it. A link sent to the address, or created by an operator, proves the address. A
+link shown to the inviting user proves nothing: the password it sets is valid in that tenant only, and the next
+invitation by another tenant voids it.
 """
 
 from msgspec.structs import replace
@@ -31,11 +31,11 @@ from mainspring.operations.endpoints import Desk
 from mainspring.ports.accounts import LiveSession
 from mainspring.ports.outbound import PasswordHasher
 
-INVITATION_PREFIX = "inv_"  # a link's token says which table it is looked up in: a wrong one costs one lookup
+INVITATION_PREFIX = "inv_"  # a token's prefix names its table: an invalid one costs one lookup
 
 
 async def list_members(desk: Desk) -> list[Member]:
-    """Members and those who were invited, by e-mail address."""
+    """Members and invited people, by email address."""
     members = await desk.stores.accounts.members(desk.tenant_id)
     known = {member.email for member in members}
     offers = await desk.stores.accounts.invitations(desk.tenant_id)
@@ -54,10 +54,10 @@ async def find_member(desk: Desk, email_or_id: str) -> Member:
 async def add_member(
     desk: Desk, hasher: PasswordHasher, email: str, role: str, name: str = "", *, proof: str = ""
 ) -> tuple[Member, str]:
-    """Invite an address, and return the token of the link that accepts it; "" where none is needed.
+    """Invites an address, and returns the token of the link; "" if none is needed.
 
-    A member gets the role at once, and a link only where the account has no way to log in. `proof` is what using the
-    link will prove about the address; by default nothing.
+    A member gets the role immediately, and a link only if the account has no way to log in. `proof` is what the link
+    will prove about the address; by default nothing.
     """
     email, wanted = check_email(email), check_role(role)
     name = check_user_name(name, email)
@@ -82,7 +82,7 @@ async def set_role(desk: Desk, email_or_id: str, role: str) -> Member:
 
 
 async def remove_member(desk: Desk, email_or_id: str) -> Member:
-    """Remove a member, or take an invitation back."""
+    """Removes a member, or withdraws an invitation."""
     member = await find_member(desk, email_or_id)
     if member.status is MemberStatus.INVITED:
         await _change_offer(desk, member, None)
@@ -99,17 +99,17 @@ async def find_invitation(desk: Desk, token: str) -> MemberInvitation:
 
 
 async def needs_login(desk: Desk, offer: MemberInvitation) -> bool:
-    """Whether the address has an account that is its person's own: then only that account accepts."""
+    """Whether the address has a verified account: then only that account can accept."""
     found = await desk.stores.accounts.user(offer.email)
     return found is not None and (found[0].is_proved or found[0].is_operator)
 
 
 async def accept_with_password(desk: Desk, hasher: PasswordHasher, token: str, password: str, name: str) -> User:
-    """Accept by a new account, or by one whose address was never proved: that one starts over with a new password."""
+    """Accepts with a new account, or with one whose address was never verified, which gets a new password."""
     offer = await find_invitation(desk, token)
     if await needs_login(desk, offer):
         raise Conflict(
-            f"{offer.email} has an account already; log in to it, then open this link again to accept the invitation",
+            f"{offer.email} already has an account; log in, then open this link again to accept the invitation",
             kind="user",
             name=offer.email,
         )
@@ -133,17 +133,18 @@ async def accept_with_password(desk: Desk, hasher: PasswordHasher, token: str, p
 
 
 async def accept_logged_in(desk: Desk, visit: LiveSession, token: str) -> MemberInvitation:
-    """Accept by the account that is logged in, if the invitation is for its address and that was proved."""
+    """Accepts with the logged-in account, if the invitation is for its address and that was verified."""
     offer = await find_invitation(desk, token)
     user = visit.user
     if offer.email != user.email:
         raise Forbidden(
-            f"this invitation is not for {user.email}; log out, then open the link again, or ask for another one",
+            f"this invitation is not for {user.email}; log out, then open the link again, or ask for "
+            "another invitation",
             scope="session",
         )
     if not user.is_proved:
         raise Conflict(
-            f"the address {user.email} was never proved to be yours; log out, open the link again and set a new "
+            f"the email address {user.email} was never verified; log out, open the link again and set a new "
             "password to accept",
             kind="user",
             name=user.email,
@@ -157,7 +158,7 @@ async def accept_logged_in(desk: Desk, visit: LiveSession, token: str) -> Member
 
 def wrong_link() -> NotAuthenticated:
     return NotAuthenticated(
-        "this link is not valid: it opens once, and for 24 hours; ask who invited you for a new one, or make one with "
+        "this link is not valid: it works once, within 24 hours; ask for a new one, or create one with "
         "`mainspring user link`"
     )
 
@@ -173,7 +174,7 @@ async def _offer(desk: Desk, hasher: PasswordHasher, email: str, role: Role, nam
 
 
 async def _void_password_of_others(desk: Desk, email: str, offer: MemberInvitation) -> None:
-    """A password that another tenant's link set is the word of that tenant's owners: it must not count here."""
+    """A password set through another tenant's link is vouched for by that tenant only and must not count here."""
     user, _ = await desk.stores.accounts.user(email) or (None, "")
     if user is None or user.is_proved or not user.has_password or user.proof == proof_by_tenant(desk.tenant_id):
         return

@@ -1,11 +1,11 @@
-"""Prove a whole partition: its chain of ticks, every execution that the chain names, checkpoints kept elsewhere.
+"""Verify a whole partition: its chain of ticks, every execution in the chain, and checkpoints kept elsewhere.
 
-    1 walk     the ticks, and compare them with the signed checkpoints: those stored, and those somebody kept
-    2 compare  every execution that is there with what the ticks say of it: its log, its row, its state
-    3 miss     executions that the ticks name and that are gone although no tick says that they were removed
+    1 walk     the ticks, and compare them with the signed checkpoints: stored ones, and those kept elsewhere
+    2 compare  every existing execution with what the ticks record: its log, its row, its state
+    3 miss     executions in the ticks that are gone although no tick records their removal
 
-Tickers write meanwhile: where something seems amiss, the ticks that came since are walked first. Hashes and signatures
-are checked in a thread, page by page.
+Tickers write meanwhile: if something seems wrong, newer ticks are walked first. Hashes and signatures are checked in a
+thread, page by page.
 """
 
 import asyncio
@@ -28,20 +28,20 @@ KEPT_MAX: Final = 100_000
 
 
 class KeptCheckpoints(Struct, frozen=True, forbid_unknown_fields=True):
-    """Signed checkpoints alone, to be kept where whoever writes the database cannot."""
+    """Signed checkpoints only, to be kept out of reach of anyone with write access to the database."""
 
     format: str
     checkpoints: tuple[Checkpoint, ...]
 
 
 class PartitionVerdict(Struct, frozen=True):
-    """What verification of a partition found."""
+    """The result of verifying a partition."""
 
     partition: int
     ticks: int
     executions: int
-    checkpoints: int  # stored ones that held
-    kept: int  # kept ones that held
+    checkpoints: int  # valid stored ones
+    kept: int  # valid kept ones
     unreachable: int  # kept ones of ticks that retention has removed
     unsigned: int  # ticks after the last stored checkpoint
     breach: Breach | None = None
@@ -52,12 +52,13 @@ class PartitionVerdict(Struct, frozen=True):
 
 
 def read_kept(text: bytes) -> KeptCheckpoints:
-    """The checkpoints in a file; InvalidInput where it has none."""
+    """Reads the checkpoints of a file. InvalidInput if it has none."""
     try:
         kept = msgspec.json.decode(text, type=KeptCheckpoints)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as fault:
         raise InvalidInput(
-            f"this is no file of checkpoints: {fault}; write one with `mainspring partition checkpoints`", field="file"
+            f"this is not a file of checkpoints: {fault}; create one with `mainspring partition checkpoints`",
+            field="file",
         ) from None
     if kept.format != FORMAT or len(kept.checkpoints) > KEPT_MAX:
         raise InvalidInput(
@@ -85,7 +86,7 @@ async def export_checkpoints(desk: Desk, partition: int | None = None) -> KeptCh
 async def verify_partitions(
     desk: Desk, partition: int | None = None, kept: Sequence[Checkpoint] = ()
 ) -> list[PartitionVerdict]:
-    """Verify every partition, or one. `kept` are checkpoints that somebody kept outside of the database."""
+    """Verifies every partition, or one. `kept` are checkpoints kept outside of the database."""
     await remember_retired(desk.stores, desk.vault.recall)
     views = await desk.stores.flows.partitions.views(await desk.stores.flows.workflows.now())
     there = {view.partition for view in views}
@@ -135,7 +136,7 @@ class _PartitionWalk:
         return None
 
     async def _catch_up(self) -> Breach | None:
-        """Walk the ticks up to where the partition stands now."""
+        """Walks the ticks up to the current end of the partition."""
         end = await self._logs.partition_end(self._partition) or BEGINNING
         while self._ticks.sequence < end.number:
             after = self._ticks.sequence
@@ -181,7 +182,7 @@ class _PartitionWalk:
         return None
 
     async def _left_over(self) -> Breach | None:
-        """Checkpoints of ticks beyond the last one that is there."""
+        """Checkpoints of ticks beyond the last existing one."""
         beyond = await self._logs.checkpoints(self._partition, self._ticks.sequence, 1)
         if (beyond or self._kept) and (breach := await self._catch_up()):
             return breach
@@ -199,7 +200,7 @@ class _PartitionWalk:
                     return breach
         if not self._ends.keys() - seen:
             return None
-        async for page in self._members():  # some may have come meanwhile
+        async for page in self._members():  # some may have been added meanwhile
             seen |= {each.id for each in page}
         if breach := await self._catch_up():  # and others may have been removed
             return breach

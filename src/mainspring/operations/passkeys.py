@@ -1,7 +1,7 @@
-"""Passkeys of a user: add, rename and remove them, and prove with one who is there.
+"""Passkeys of a user: add, rename and remove them, and authenticate with one.
 
-Adding and removing needs the password again: a session that was left open must not change who comes in. What a device
-signs is a challenge that is stored, used up by the first answer, and bound to what it was made for.
+Adding and removing needs the password again: a session left open must not be enough to change credentials. A device
+signs a challenge that is stored, used up by the first answer, and bound to its purpose.
 """
 
 from base64 import urlsafe_b64encode
@@ -34,30 +34,30 @@ from mainspring.operations.recovery import new_codes, stored_codes
 from mainspring.ports.accounts import ORIGIN, LiveSession
 from mainspring.ports.outbound import PasswordHasher
 
-PASSWORD_SENT_MAX = 1_000  # what is longer is not a password of ours
+PASSWORD_SENT_MAX = 1_000  # longer input cannot be a password
 
 
 class Added(Struct, frozen=True):
-    """A new passkey; `recovery_codes` are shown once, and only where the user had none."""
+    """A new passkey; `recovery_codes` are shown once, and only if the user had none."""
 
     passkey: Passkey
     recovery_codes: tuple[str, ...]
 
 
 async def passkeys_of(desk: Desk, user: User) -> list[Passkey]:
-    """Those that open the account now."""
+    """The passkeys that can be used now."""
     return [each for each in await desk.stores.credentials.passkeys(user.id) if each.is_good_for(user)]
 
 
 async def begin_registration(
     desk: Desk, hasher: PasswordHasher, visit: LiveSession, party: RelyingParty, password: str
 ) -> dict[str, object]:
-    """What the browser gives to the device, and the id of the challenge."""
+    """The options for the browser, and the id of the challenge."""
     await _check_password(desk, hasher, visit, password)
     known = await desk.stores.credentials.passkeys(visit.user.id)
     if len(known) >= PASSKEYS_MAX:
         raise Conflict(
-            f"{visit.user.email} has {len(known)} passkeys, as many as are allowed; remove one first",
+            f"{visit.user.email} has {len(known)} passkeys, which is the maximum; remove one first",
             kind="passkey",
             name=visit.user.email,
         )
@@ -75,14 +75,14 @@ async def register(
     made = hasher.new_credential(party, challenge.value, given) if challenge else None
     if made is None:
         raise InvalidInput(
-            f"the answer of the device does not belong to this challenge, or not to {party.origin}; begin again",
+            f"the device's response does not match this challenge or {party.origin}; start again",
             field="challenge",
         )
     now = await desk.stores.schedule.now()
     passkey = Passkey(desk.ids.new("pk", now), user.id, made.id, name, made.data, made.sign_count, user.proof, now)
     codes, factor = await _recovery(desk, hasher, user)
     if not await desk.stores.credentials.add_passkey(passkey, factor, _event(EventType.PASSKEY_ADDED, now, user, name)):
-        raise Conflict("this passkey is registered already; use another device", kind="passkey", name=name)
+        raise Conflict("this passkey is already registered; use another device", kind="passkey", name=name)
     return Added(passkey, tuple(codes))
 
 
@@ -105,19 +105,19 @@ async def remove(desk: Desk, hasher: PasswordHasher, visit: LiveSession, passkey
 async def offer(
     desk: Desk, hasher: PasswordHasher, party: RelyingParty, user: User, known: Sequence[Passkey]
 ) -> dict[str, object]:
-    """What a device of this user has to sign after the right password."""
+    """The challenge for a device of this user after the correct password."""
     challenge = await _new_challenge(desk, hasher, Ceremony.SECOND_FACTOR, user.id)
     return {"challenge": challenge.id, "options": request_options(party, challenge, known, verified=False)}
 
 
 async def begin_login(desk: Desk, hasher: PasswordHasher, party: RelyingParty) -> dict[str, object]:
-    """What a device has to sign in place of a password; it chooses among the passkeys that it has for this site."""
+    """The challenge for a login without a password; the device chooses among its passkeys for this site."""
     challenge = await _new_challenge(desk, hasher, Ceremony.LOGIN, "")
     return {"challenge": challenge.id, "options": request_options(party, challenge, (), verified=True)}
 
 
 async def prove(desk: Desk, hasher: PasswordHasher, party: RelyingParty, user: User, given: Assertion) -> bool:
-    """Whether one of the user's passkeys signed the challenge that was made after the right password."""
+    """Whether one of the user's passkeys signed the challenge issued after the correct password."""
     challenge = await _take(desk, given.challenge_id, Ceremony.SECOND_FACTOR, user.id)
     passkey = await desk.stores.credentials.passkey(given.credential_id)
     if challenge is None or passkey is None or passkey.user_id != user.id or not passkey.is_good_for(user):
@@ -126,7 +126,7 @@ async def prove(desk: Desk, hasher: PasswordHasher, party: RelyingParty, user: U
 
 
 async def identify(desk: Desk, hasher: PasswordHasher, party: RelyingParty, given: Assertion) -> User | None:
-    """Whose passkey signed the challenge of a login without a password; None where that is not right."""
+    """The owner of the passkey that signed the challenge of a login without a password; None if invalid."""
     challenge = await _take(desk, given.challenge_id, Ceremony.LOGIN, "")
     passkey = await desk.stores.credentials.passkey(given.credential_id)
     if challenge is None or passkey is None:
@@ -162,7 +162,7 @@ async def _new_challenge(desk: Desk, hasher: PasswordHasher, ceremony: Ceremony,
 
 
 async def _take(desk: Desk, challenge_id: str, ceremony: Ceremony, bound_to: str) -> Challenge | None:
-    """The challenge, used up; None where it is unknown, old, or was made for something else."""
+    """The challenge, used up; None if it is unknown, expired, or was made for another purpose."""
     found = await desk.stores.credentials.take_challenge(challenge_id)
     return found if found is not None and (found.ceremony, found.bound_to) == (ceremony, bound_to) else None
 
@@ -171,8 +171,8 @@ async def _check_password(desk: Desk, hasher: PasswordHasher, visit: LiveSession
     user = visit.user
     if not user.has_password:
         raise Conflict(
-            f"{user.email} logs in by single sign-on, which has its own second factor; passkeys are for accounts with "
-            "a password",
+            f"{user.email} logs in by single sign-on, which has its own second factor; passkeys are for "
+            "accounts with a password",
             kind="passkey",
             name=user.email,
         )
@@ -185,7 +185,7 @@ async def _check_password(desk: Desk, hasher: PasswordHasher, visit: LiveSession
 
 
 async def _recovery(desk: Desk, hasher: PasswordHasher, user: User) -> tuple[list[str], SecondFactor | None]:
-    """New recovery codes and where they are stored, unless the user has some already."""
+    """New recovery codes and where they are stored, unless the user already has some."""
     present = await desk.stores.credentials.second_factor(user.id)
     if present is not None and present.recovery:
         return [], None

@@ -1,4 +1,4 @@
-"""What a user may ask about the planner: where it is live, what a model's sessions were, what shadow mode would do."""
+"""Operations on the planner: its modes, model sessions, and results of shadow mode."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,15 +22,15 @@ SESSIONS_PAGE = 200
 
 
 class Modes(Struct, frozen=True):
-    """Where the planner is live, in shadow mode or off, as far as one tenant is concerned; endpoints by id."""
+    """The planner modes that concern one tenant; endpoints by id."""
 
     everything: str
     tenant: str
-    endpoints: dict[str, tuple[str, str]]  # id -> name and mode; those that are not live
+    endpoints: dict[str, tuple[str, str]]  # id -> name and mode of endpoints that are not live
 
 
 async def modes_of(desk: Desk) -> Modes:
-    """What is set for other tenants' endpoints is theirs to know."""
+    """Leaves out what is set for other tenants' endpoints."""
     said = await desk.stores.planner.modes()
     ids = {scope.removeprefix("endpoint:"): mode for scope, mode in said.items() if scope.startswith("endpoint:")}
     names = await desk.stores.look.names(desk.tenant_id, sorted(ids)) if ids else {}
@@ -49,7 +49,7 @@ async def find_session(desk: Desk, session_id: str) -> ModelSession:
 
 
 async def look_at(desk: Desk, name: str, look: Look | None, model_fault: str = "") -> tuple[Endpoint, ModelSession]:
-    """Let the model look at an endpoint now, whether it is due or not."""
+    """Starts a model session about an endpoint now, due or not."""
     endpoint = await find_endpoint(desk, name)
     if look is None:
         why = model_fault or f"no model is configured; {HOW_TO_ADD_A_MODEL}"
@@ -60,7 +60,7 @@ async def look_at(desk: Desk, name: str, look: Look | None, model_fault: str = "
         raise Conflict(str(fault), kind="model", name="") from fault
     if session is None:
         raise Conflict(
-            f"endpoint {endpoint.name!r} is being looked at right now, or its job is not active; try again in a moment",
+            f"endpoint {endpoint.name!r} is being analysed right now, or its job is not active; try again in a moment",
             kind="endpoint",
             name=endpoint.name,
         )
@@ -81,7 +81,7 @@ async def shadow_sessions(desk: Desk, endpoint_id: str | None, limit: int) -> li
 
 
 async def advice_in_force(desk: Desk, scope: str) -> list[Endpoint]:
-    """The endpoints of a scope (`all`, `tenant` or an endpoint) that hints or pauses of advice hold now."""
+    """The endpoints of a scope (`all`, `tenant` or an endpoint) that advice currently affects by hints or pauses."""
     now = await desk.stores.schedule.now()
     if scope not in ("all", "tenant"):
         found = [await find_endpoint(desk, scope)]
@@ -94,7 +94,7 @@ async def advice_in_force(desk: Desk, scope: str) -> list[Endpoint]:
 
 
 async def undo_advice(desk: Desk, scope: str) -> int:
-    """Clear the hints and end the pauses that advice set and are in force; how many endpoints changed."""
+    """Clears hints and ends pauses set by advice; returns how many endpoints changed."""
     tenants: dict[str, list[str]] = {}
     for each in await advice_in_force(desk, scope):
         tenants.setdefault(each.tenant_id, []).append(each.id)

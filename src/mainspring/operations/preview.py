@@ -1,4 +1,4 @@
-"""What comes next, and what would come if: an endpoint walked from run to run by the domain's own rules."""
+"""Preview upcoming runs: walks an endpoint from run to run with the rules of the domain."""
 
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from mainspring.domain.schedule.governor import CronReader, Decision, decode_tra
 def preview(
     endpoint: Endpoint, now: datetime, count: int, cron: CronReader, failures: int | None = None
 ) -> list[Decision]:
-    """The next `count` runs, each on its slot and successful; with `failures`, as if every run failed from there on."""
+    """The next `count` runs, each on its slot and successful; with `failures`, as if every run failed."""
     state = endpoint
     if failures is not None:
         state = replan(replace(state, failure_count=failures, anchor_at=max(state.anchor_at, now)), now, cron)

@@ -1,4 +1,4 @@
-"""What a user may do about proposals, which advice makes in mode `ask`: find, approve and reject them."""
+"""Operations on proposals, which advice creates in mode `ask`: find, approve and reject them."""
 
 from datetime import datetime
 
@@ -15,11 +15,11 @@ from mainspring.operations.endpoints import Desk, find_endpoint, tenant_of
 from mainspring.ports.planner import ProposalFilter
 
 STATES = tuple(each.value for each in ProposalState)
-SHOWN_MAX = 20  # beside an endpoint: as many as may be pending
+SHOWN_MAX = 20  # per endpoint: the maximum number of pending ones
 
 
 class Decided(Struct, frozen=True):
-    """A proposal as it was decided, and what that made of its endpoint."""
+    """A decided proposal, and its effect on the endpoint."""
 
     proposal: StoredProposal
     change: Change
@@ -32,7 +32,7 @@ async def proposal_filter(
     before: tuple[datetime, str] | None = None,
     limit: int = 50,
 ) -> ProposalFilter:
-    """Which proposals are meant, by the name or id of an endpoint."""
+    """Filter of proposals, with the name or id of an endpoint."""
     only = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
     return ProposalFilter(only, state, before, limit)
 
@@ -47,7 +47,7 @@ def check_state(state: str) -> str:
 
 
 async def pending_of(desk: Desk, endpoint: Endpoint) -> list[StoredProposal]:
-    """What waits for a person at one endpoint, newest first."""
+    """Pending proposals of one endpoint, newest first."""
     wanted = ProposalFilter(endpoint.id, ProposalState.PENDING, limit=SHOWN_MAX)
     return await desk.stores.proposals.proposals(desk.tenant_id, wanted)
 
@@ -60,9 +60,9 @@ async def find_proposal(desk: Desk, proposal_id: str) -> StoredProposal:
 
 
 async def approve_proposal(desk: Desk, proposal_id: str) -> Decided:
-    """Apply it as its author would have in mode `live`: the limits, pauses and authorities of this moment hold.
+    """Applies the proposal as its author would have in mode `live`, with the current limits, pauses and authorities.
 
-    Raises Conflict where it is not pending, where a person decided otherwise since, or where the mode forbids it.
+    Raises Conflict if it is not pending, if a person decided otherwise since, or if the mode forbids it.
     """
     proposal = await find_proposal(desk, proposal_id)
     floor_ms = (await tenant_of(desk)).interval_ms_min or 0
@@ -77,7 +77,7 @@ async def approve_proposal(desk: Desk, proposal_id: str) -> Decided:
 
 
 async def reject_proposal(desk: Desk, proposal_id: str, reason: str = "") -> Decided:
-    """Nothing is applied, and the same is not proposed again while this proposal would have been valid."""
+    """Rejects the proposal; the same is not proposed again while this one would have been valid."""
     proposal = await find_proposal(desk, proposal_id)
     return await _decide(desk, proposal, lambda each, now: approval.reject(proposal, each, now, desk.actor, reason))
 

@@ -1,7 +1,7 @@
-"""Seal the query strings of endpoints that were stored before there was a seal for them.
+"""Encrypt query strings of endpoints that were stored in plain text by an earlier version.
 
-No migration has the key, so that each process does this when it starts. Such an endpoint is called as before meanwhile,
-and every door shows its URL with `?••••` already.
+Migrations do not have the key, so each process does this when it starts. Such an endpoint is called as before
+meanwhile, and every door already shows its URL with `?••••`.
 """
 
 import msgspec
@@ -18,10 +18,9 @@ _ACTION = msgspec.json.Decoder(HttpAction)
 
 
 async def seal_query_strings(desk: Desk) -> int:
-    """Seal what endpoints of any tenant still hold readable behind the `?`; returns how many.
+    """Encrypts query strings of all tenants that are still readable; returns how many.
 
-    A row that is edited meanwhile stays as the editor left it: an edit seals too. Several processes may do this at
-    once.
+    A row edited meanwhile stays unchanged: an edit encrypts too. Several processes may do this at once.
     """
     after: tuple[str, ...] = ()
     count = 0
@@ -34,7 +33,7 @@ async def seal_query_strings(desk: Desk) -> int:
 
 
 def _sealed(desk: Desk, row: SealedRow) -> str:
-    """The action with its query string sealed; "" if it has none."""
+    """The action with its query string encrypted; "" if it has none."""
     action = _ACTION.decode(row.text)
     _, mark, query = action.url.partition("?")
     if action.query or not mark:

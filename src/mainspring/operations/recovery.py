@@ -1,4 +1,4 @@
-"""Recovery codes: each opens an account once, where the app and all passkeys are lost."""
+"""Recovery codes: each can be used once to log in if the app and all passkeys are lost."""
 
 from base64 import b32encode
 
@@ -17,7 +17,7 @@ def stored_codes(codes: list[str]) -> tuple[str, ...]:
 
 
 def stored_code(code: str) -> str:
-    """What is stored of a code, in whichever way it was typed."""
+    """The stored digest of a code, however it was typed."""
     return digest(code.strip().lower().replace("-", "")[:100])
 
 

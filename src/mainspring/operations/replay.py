@@ -1,4 +1,4 @@
-"""Play executions without doing anything: from their logs, with another version, or before there was any.
+"""Replay executions from their logs, with another version, or simulate a workflow that never ran.
 
 Nothing here sends, writes or waits.
 """
@@ -28,13 +28,13 @@ from mainspring.workflow.replay import (
     simulate,
 )
 
-TURNS_MAX = 2_000  # five years of days; a simulation that is longer is cut there, and says so
+TURNS_MAX = 2_000  # five years of days; a longer simulation is cut and marked as cut
 COMPARED_MAX = 200
-EPOCH = datetime(2026, 1, 1, tzinfo=UTC)  # of simulations: any would do, and the same one gives the same trace
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)  # of simulations: any value works, and the same one gives the same trace
 
 
 class StepState(Struct, frozen=True):
-    """An execution as it was after its last turn at or before a tick, which `clock` shows."""
+    """An execution after its last turn at or before a tick, which `clock` shows."""
 
     execution: Execution
     state: ExecutionState
@@ -43,7 +43,7 @@ class StepState(Struct, frozen=True):
 
 
 async def state_at(desk: Desk, execution_id: str, tick: int | None) -> StepState:
-    """The state at a tick, made again from the log; without one, the last state that the log tells."""
+    """The state at a tick, computed from the log; without a tick, the last state in the log."""
     execution = await find_execution(desk, execution_id)
     clock = await clock_of(desk, execution)
     log = await read_log(desk, execution)
@@ -73,7 +73,7 @@ def _play_until(
 
 
 class ExecutionComparison(Struct, frozen=True):
-    """What a version would have made of one old execution. `trouble`: why that cannot be said."""
+    """What a version would have made of one old execution. `trouble`: why it cannot be determined."""
 
     execution_id: str
     correlation: str
@@ -83,7 +83,7 @@ class ExecutionComparison(Struct, frozen=True):
 
 
 async def replay_with(desk: Desk, execution_id: str, document: str) -> ExecutionReplay:
-    """Replay with a document that nobody published yet: what would it change?"""
+    """Replays with an unpublished document, to see what it would change."""
     workflow = await check_workflow(desk, document)
     return await _replayed(desk, await find_execution(desk, execution_id), workflow)
 
@@ -96,7 +96,7 @@ async def compare_executions(
     workflow = found if document is None else await check_workflow(desk, document)
     if workflow.name != name:
         raise InvalidInput(
-            f"the document is of {workflow.name!r}, and the executions of {name!r}; give a document with that name",
+            f"the document is of {workflow.name!r}, and the executions are of {name!r}; give a document with that name",
             field="document",
         )
     wanted = ExecutionFilter(workflow=name, limit=min(limit, COMPARED_MAX))
@@ -127,17 +127,18 @@ def play(
     happenings: Sequence[SimulatedEvent] = (),
     answers: Mapping[str, Sequence[SimulatedAnswer]] | None = None,
 ) -> Simulation:
-    """Run a workflow that perhaps never ran, with given events and answers, in no time."""
+    """Simulates a workflow with given events and results of effects."""
     for happening in happenings:
         if not is_event_type(happening.type):
             raise InvalidInput(
-                f"event type '{shown(happening.type)}' is not one; use letters, digits and . _ : -, a letter first",
+                f"event type '{shown(happening.type)}' is not valid; use letters, digits and . _ : -, "
+                "starting with a letter",
                 field="events",
             )
         check_data(happening.data, "events")
     for step in answers or {}:
         if step not in workflow.steps:
-            near = did_you_mean(step, tuple(workflow.steps)) or f"; there are {', '.join(workflow.steps)}"
-            raise InvalidInput(f"no step '{shown(step)}' to answer{near}", field="answers")
+            near = did_you_mean(step, tuple(workflow.steps)) or f"; steps are {', '.join(workflow.steps)}"
+            raise InvalidInput(f"unknown step '{shown(step)}'{near}", field="answers")
     values = check_input(workflow, check_data(given, "input"))
     return simulate(workflow, values, happenings, answers, epoch=EPOCH, turns_max=TURNS_MAX, format_=NEWEST_FORMAT)

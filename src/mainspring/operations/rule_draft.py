@@ -1,11 +1,11 @@
-"""Rules from words: a model drafts them, the usual checks judge them, a back-test shows them, a person accepts.
+"""Draft rules from a description: a model writes them, the usual checks and a back-test judge them, a person accepts.
 
-    1 refuse    what has no description, or no tokens left this month
-    2 converse  one prompt, one answer; rules that are refused may be mended once
-    3 replay    recorded runs through the present rules and the drafted ones
+    1 refuse    endpoints without a description, or without tokens left this month
+    2 converse  one prompt, one answer; refused rules may be corrected once
+    3 replay    recorded runs with the current rules and the drafted ones
     4 record    the session, with its tokens and cost
 
-Nothing is added here: `add_rules` does that, when a person has read them.
+Nothing is added here: `add_rules` does that after a person has read them.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -34,7 +34,7 @@ TEXT_MAX = 2_000
 
 
 class Prices(Struct, frozen=True):
-    """What drafting may spend, and dollars per million tokens."""
+    """The budget of a draft, and dollars per million tokens."""
 
     tokens: int = 50_000
     seconds: float = 60.0
@@ -46,7 +46,7 @@ class RuleDraft(Struct, frozen=True):
     rules: tuple[Rule, ...]
     explanation: str
     session: ModelSession
-    backtest: BackTest | None  # None: nothing was recorded yet
+    backtest: BackTest | None  # None: no runs recorded yet
 
 
 Drafter = Callable[[Desk, RuleOwner], Awaitable[RuleDraft]]
@@ -58,8 +58,8 @@ async def draft_rules(desk: Desk, model: LanguageModel, owner: RuleOwner, prices
     assert endpoint is not None, "rules are drafted for an endpoint"
     if not (endpoint.description or owner.job.description).strip():
         raise InvalidInput(
-            f"endpoint {endpoint.name!r} has no description to draft from, nor has its job; "
-            "say in its description when it should run differently",
+            f"endpoint {endpoint.name!r} has no description to draft from, nor has its job; describe when "
+            "it should run differently",
             field="description",
         )
     await _refuse_over_quota(desk)
@@ -69,13 +69,13 @@ async def draft_rules(desk: Desk, model: LanguageModel, owner: RuleOwner, prices
     session = await _record(desk, endpoint, model, spoken, rules, fault, prices)
     if fault:
         raise Conflict(
-            f"the model drafted no rules that hold: {fault}; say it in other words, or write them yourself",
+            f"the model drafted no valid rules: {fault}; describe it differently, or write them yourself",
             kind="draft",
             name=endpoint.name,
         )
     documents = [rule_document(rule) for rule in (*(each.stored.rule for each in known), *rules)]
     tested = None
-    with suppress(Conflict):  # nothing was recorded yet
+    with suppress(Conflict):  # no runs recorded yet
         tested = await run_backtest(desk, owner, BacktestRequest(rules=documents))
     explanation = clean_text(str((spoken[-1].final or {}).get("explanation") or ""), TEXT_MAX)
     return RuleDraft(tuple(rules), explanation, session, tested)
@@ -84,7 +84,7 @@ async def draft_rules(desk: Desk, model: LanguageModel, owner: RuleOwner, prices
 async def _converse(
     desk: Desk, model: LanguageModel, owner: RuleOwner, taken: Sequence[str], prices: Prices
 ) -> tuple[list[Conversation], list[Rule], str]:
-    """Every conversation, the rules of the last one, and why there are none."""
+    """All conversations, the rules of the last one, and why there are none."""
     endpoint = owner.endpoint
     assert endpoint is not None
     siblings = [member for member in owner.members if member.id != endpoint.id]
@@ -99,7 +99,7 @@ async def _converse(
         said = await model.converse(INSTRUCTIONS, prompt, (), SUBMIT, _no_tool, budget)
         spoken.append(said)
         if said.final is None:
-            return spoken, [], clean_text(said.fault or "it said nothing that could be used", TEXT_MAX)
+            return spoken, [], clean_text(said.fault or "its answer was unusable", TEXT_MAX)
         try:
             return spoken, _read(said.final, owner, taken), ""
         except MainspringError as refused:
@@ -115,7 +115,7 @@ def _read(final: dict[str, object], owner: RuleOwner, taken: Sequence[str]) -> l
 
 
 async def _no_tool(name: str, arguments: dict[str, object]) -> str:
-    return "refused: there is no other tool"
+    return "refused: no other tool exists"
 
 
 async def _refuse_over_quota(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""What a user may ask for about rules and the planner's mode: checked against the job they belong to, then stored."""
+"""Operations on rules and the planner mode. Rules are checked against their job, then stored."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ REPLAYED_MAX = 10_000  # of them, the newest
 REHEARSAL_S = 30.0
 BODIES_BYTES_MAX = 200_000_000  # of all endpoints together, estimated from the newest: they are in memory meanwhile
 SAMPLE = 50
-HEALTH_RUNS_MAX = 200_000  # of all endpoints together: a day and more of one that runs every second
+HEALTH_RUNS_MAX = 200_000  # of all endpoints together: more than a day of one that runs every second
 _NAMED = re.compile(r"^rule '[^']*': ")
 
 
@@ -51,7 +51,7 @@ RunEndings = dict[str, tuple[tuple[datetime, bool, int], ...]]
 
 
 class RuleOwner(Struct, frozen=True):
-    """To whom rules belong: an endpoint, or a whole job; and who is in that job."""
+    """The owner of rules: an endpoint or a whole job, with the endpoints of that job."""
 
     job: Job
     endpoint: Endpoint | None
@@ -63,7 +63,7 @@ class RuleOwner(Struct, frozen=True):
 
 
 class RuleFault(Struct, frozen=True):
-    """What is wrong with one of the rules that were given; `line` where it is known."""
+    """An error in one of the given rules; `line` if known."""
 
     path: str  # rules[1].interval
     message: str
@@ -74,7 +74,7 @@ class RuleFault(Struct, frozen=True):
 
 
 class InvalidRules(InvalidInput):
-    """Rules of which some are refused; `faults` has one of each."""
+    """Some rules are refused; `faults` has one error per refused rule."""
 
     def __init__(self, faults: Sequence[RuleFault]) -> None:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -98,7 +98,7 @@ async def find_owner(desk: Desk, endpoint: str | None, job: str | None) -> RuleO
 
 
 def check_rules(documents: Sequence[object], owner: RuleOwner, taken: Sequence[str] = ()) -> list[Rule]:
-    """Read and check rules as they would be added; InvalidRules has a fault of each that is refused."""
+    """Reads and checks rules as they would be added. InvalidRules has one error per refused rule."""
     names = tuple(member.name for member in owner.members)
     used = set(taken)
 
@@ -118,14 +118,14 @@ def check_rules(documents: Sequence[object], owner: RuleOwner, taken: Sequence[s
     rules = _each(documents, check)
     if len(used) > RULES_MAX:
         raise InvalidInput(
-            f"{len(used)} rules are more than the {RULES_MAX} that an endpoint or job may have; join some with ||",
+            f"{len(used)} rules exceed the maximum of {RULES_MAX} per endpoint or job; join some with ||",
             field="rules",
         )
     return rules
 
 
 def check_loose_rules(documents: Sequence[object]) -> list[Rule]:
-    """Check rules that belong to nobody yet: names of siblings and targets are taken as they are."""
+    """Checks rules without an owner: names of siblings and targets are accepted as given."""
 
     def check(document: object, number: int) -> Rule:
         rule = read_rule(document, f"rule-{number}")
@@ -137,7 +137,7 @@ def check_loose_rules(documents: Sequence[object]) -> list[Rule]:
 
 
 def _each(documents: Sequence[object], check: Callable[[object, int], Rule]) -> list[Rule]:
-    """All of them checked, each with its number from 1; of several, a fault names the one that it is of."""
+    """All rules checked, each with its number from 1; errors name the rule."""
     rules, faults = [], []
     for number, document in enumerate(documents, 1):
         try:
@@ -145,7 +145,7 @@ def _each(documents: Sequence[object], check: Callable[[object, int], Rule]) -> 
         except InvalidInput as fault:
             name = document.get("name") if isinstance(document, Mapping) else None
             whose = f"rule '{shown(name)}'" if isinstance(name, str) else f"rule {number}"
-            told = _NAMED.sub("", str(fault))  # one without a name would be called by the next free one
+            told = _NAMED.sub("", str(fault))  # one without a name gets the next free name
             place = f"rules[{number - 1}]" + ("" if fault.field == "rule" else f".{fault.field}")
             faults.append(RuleFault(place, str(fault) if len(documents) == 1 else f"{whose}: {told}"))
     if faults:
@@ -154,7 +154,7 @@ def _each(documents: Sequence[object], check: Callable[[object, int], Rule]) -> 
 
 
 async def find_rule(desk: Desk, rule_id: str) -> tuple[RuleRevision, RuleOwner]:
-    """A rule by its id, and whose it is."""
+    """A rule by its id, and its owner."""
     for known in await desk.stores.planner.rules(desk.tenant_id):
         if known.stored.id == rule_id:
             stored = known.stored
@@ -163,7 +163,7 @@ async def find_rule(desk: Desk, rule_id: str) -> tuple[RuleRevision, RuleOwner]:
 
 
 async def edit_rule(desk: Desk, rule_id: str, wanted: Mapping[str, object]) -> RuleRevision:
-    """Change what is named; None takes it away. It counts runs afresh, and its cooldown goes on."""
+    """Changes the named fields; None removes one. The count of runs restarts, and the cooldown continues."""
     known, owner = await find_rule(desk, rule_id)
     named = rule_document(known.stored.rule) | dict(wanted)
     document = {key: value for key, value in named.items() if value is not None}
@@ -182,7 +182,7 @@ async def edit_rule(desk: Desk, rule_id: str, wanted: Mapping[str, object]) -> R
 
 
 async def add_rules(desk: Desk, owner: RuleOwner, documents: Sequence[object]) -> list[StoredRule]:
-    """Checked all, then stored all; they judge runs that finish from now on."""
+    """Checks all, then stores all; they judge runs that finish from now on."""
     rules = check_rules(documents, owner, [known.stored.rule.name for known in await rules_of(desk, owner)])
     tenant = await tenant_of(desk)
     for rule in rules:
@@ -199,7 +199,7 @@ async def add_rules(desk: Desk, owner: RuleOwner, documents: Sequence[object]) -
 
 
 async def remove_rules(desk: Desk, owner: RuleOwner, names: Sequence[str]) -> list[str]:
-    """Remove rules by name or id; without names, all of the owner's. What they have written stays until it expires."""
+    """Removes rules by name or id; without names, all of the owner's. Their hints and pauses stay until they expire."""
     known = await rules_of(desk, owner)
     chosen = [each.stored for each in known if not names or {each.stored.rule.name, each.stored.id} & set(names)]
     found = {name for each in chosen for name in (each.rule.name, each.id)}
@@ -237,7 +237,7 @@ async def try_rules(desk: Desk, owner: RuleOwner, rules: Sequence[Rule], count: 
 
 
 async def _endings(desk: Desk, owner: RuleOwner, rules: Sequence[Rule], facts: RuleFacts) -> RunEndings:
-    """How the runs ended that health counts at the replayed runs: also those of the day before them, without bodies."""
+    """The results that count for health at the replayed runs, including those of the day before, without bodies."""
     if not any("health" in mentions(rule.when).names for rule in rules):
         return {}
     judged = [owner.endpoint] if owner.endpoint is not None else owner.members
@@ -254,7 +254,7 @@ async def _endings(desk: Desk, owner: RuleOwner, rules: Sequence[Rule], facts: R
 
 
 async def share_of(desk: Desk, owner: RuleOwner, wanted: int) -> int:
-    """How many runs of each endpoint are read: as many as are wanted, unless they would not fit into memory."""
+    """How many runs of each endpoint are read: the requested number, unless they would not fit into memory."""
     most = min(wanted, max(1, RESULTS_MAX // max(1, len(owner.members))))
     if most <= SAMPLE:
         return most
@@ -272,7 +272,7 @@ def replay_rules(
     now: datetime,
     count: int,
 ) -> list[Tested]:
-    """The replay itself, in a process of its own: it takes as long as there are runs and rules."""
+    """The replay itself, in a child process: its time grows with the number of runs and rules."""
     endpoint_id = None if owner.endpoint is None else owner.endpoint.id
     stored = tuple(
         StoredRule(f"rule_{place}", tenant_id, owner.job.id, endpoint_id, rule, owner.job.created_at)
@@ -306,7 +306,7 @@ def replay_rules(
 
 
 class _History:
-    """What had ended by an instant, which only moves on: newest first for each endpoint, as rules read it."""
+    """What had ended by a time, which only advances: newest first per endpoint, as rules read it."""
 
     def __init__(self, facts: RuleFacts, endings: RunEndings) -> None:
         self._health = {endpoint_id: HealthSums() for endpoint_id in endings}
@@ -331,7 +331,7 @@ class _History:
         return sums.at(at)
 
     def window(self, wanted: RunWindow) -> tuple[RuleResult, ...]:
-        """As a store reads it, from the runs that are known so far."""
+        """The facts as a store reads them, from the runs known so far."""
         within = takewhile(lambda each: each.finished_at > wanted.since, self._known[wanted.endpoint_id])
         newest = tuple(islice(within, RUNS_IN_WINDOW_MAX))
         return newest[: fitting(len(each.body) if wanted.bodies else 0 for each in newest)]
@@ -344,12 +344,12 @@ def _tested(result: RuleResult, endpoint: str, decisions: Decisions) -> Tested:
 
 
 async def set_mode(desk: Desk, scope: str, mode: str) -> None:
-    """Live, ask, shadow or off for `all`, `tenant` or an endpoint by name; the strictest of the three holds.
+    """Sets live, ask, shadow or off for `all`, `tenant` or an endpoint by name; the strictest of the three applies.
 
-    In shadow mode and off, what was proposed in mode `ask` is withdrawn.
+    In shadow mode and off, pending proposals are withdrawn.
     """
     if mode not in MODES:
-        raise InvalidInput(f"mode '{mode}' is not known; give {MODES_IN_WORDS}", field="mode", value=mode)
+        raise InvalidInput(f"mode '{mode}' is unknown; give {MODES_IN_WORDS}", field="mode", value=mode)
     now = await desk.stores.schedule.now()
     if scope == "all":
         key, endpoint_id = "all", ""
@@ -379,7 +379,7 @@ class _DryRunRules:
         self._wanted: dict[str, str] = {}
 
     async def add_rules(self, rules: Sequence[StoredRule], event: Event) -> None:
-        """They are not kept."""
+        """Does not store them."""
 
     async def put_rule(self, stored: StoredRule, event: Event) -> bool:
         return True

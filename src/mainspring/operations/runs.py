@@ -1,4 +1,4 @@
-"""Waiting for what the scheduler does: when a requested run has ended, and what a due endpoint waits for."""
+"""Wait for the scheduler: for the end of a requested run, and what a due endpoint waits for."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ RUNS_LOOKED_AT = 50
 
 
 async def find_wait(desk: Desk, endpoint: Endpoint) -> QueueWait | None:
-    """What keeps an endpoint that is due from starting; None: nothing, or it is not due."""
+    """What prevents a due endpoint from starting; None: nothing, or it is not due."""
     due_at = endpoint.due_at
     if due_at is None or not endpoint.can_run or due_at > await desk.stores.schedule.now():
         return None
@@ -22,11 +22,11 @@ async def find_wait(desk: Desk, endpoint: Endpoint) -> QueueWait | None:
 
 
 async def wait_for_requested_run(desk: Desk, endpoint: Endpoint) -> Run:
-    """The run that was asked for, once it has ended; every attempt at it has the slot of the request."""
+    """The requested run, once it has ended; every attempt has the slot of the request."""
     slot_at = endpoint.manual_at
     assert slot_at is not None, "a requested run has its slot from the moment of the request"
     while True:
-        # The endpoint first: where it no longer owes the slot, the run that ended it is already written.
+        # The endpoint first: if it no longer owes the slot, the run that ended it is already written.
         now = await desk.stores.endpoints.endpoint(desk.tenant_id, endpoint.id)
         if now is None:
             raise NotFound("endpoint", endpoint.name)
@@ -37,8 +37,8 @@ async def wait_for_requested_run(desk: Desk, endpoint: Endpoint) -> Run:
                 return run
         if not is_owed:
             raise Conflict(
-                f"the run of {endpoint.name!r} that was asked for will not start: somebody archived or paused "
-                "its job, or the endpoint, meanwhile; resume it and ask again",
+                f"the requested run of {endpoint.name!r} will not start: the endpoint or its job was "
+                "archived or paused meanwhile; resume it and ask again",
                 kind="endpoint",
                 name=endpoint.name,
             )

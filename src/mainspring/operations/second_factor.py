@@ -1,8 +1,8 @@
-"""A second factor at login: codes of an app (TOTP, RFC 6238), passkeys, and recovery codes for lost ones.
+"""A second factor at login: codes of an app (TOTP, RFC 6238), passkeys, and recovery codes.
 
-A user may have both, and proves one of them. A code is good once: the step of the newest one that was used is stored in
-the database, so that it holds over processes. The secret is sealed to its user. Single sign-on is not asked for a code:
-the issuer has its own.
+A user may have an app and passkeys, and needs one of them to log in. A code is valid once: the step of the newest used
+code is stored in the database, so it applies across processes. The secret is encrypted for its user. Single sign-on
+needs no code: the issuer has its own second factor.
 """
 
 from base64 import b32encode
@@ -25,22 +25,22 @@ from mainspring.operations.recovery import new_codes, stored_code, stored_codes
 from mainspring.ports.accounts import ORIGIN, LiveSession
 from mainspring.ports.outbound import PasswordHasher
 
-SECRET_BYTES = 20  # what RFC 4226 recommends, and every app takes
+SECRET_BYTES = 20  # recommended by RFC 4226 and supported by every app
 ISSUER = "Mainspring"
 
 
 class Begun(Struct, frozen=True):
-    """What the app is given: the secret to type in, and the address that it reads from a picture or a link."""
+    """What the app needs: the secret to type in, and the URL for a QR code or a link."""
 
     secret: str
     uri: str
 
 
 async def begin(desk: Desk, hasher: PasswordHasher, visit: LiveSession) -> Begun:
-    """A new secret, which is in force once a code of it was given."""
+    """A new secret, which becomes active with the first valid code."""
     present = await desk.stores.credentials.second_factor(visit.user.id)
     if present is not None and present.confirmed_at is not None:
-        raise Conflict("a second factor is in force already; disable it first", kind="user", name=visit.user.email)
+        raise Conflict("a second factor is already active; disable it first", kind="user", name=visit.user.email)
     secret = b32encode(hasher.new_secret()[:SECRET_BYTES]).decode()
     sealed = desk.vault.seal(secret, second_factor_place(visit.user.id))
     recovery = present.recovery if present is not None else ()
@@ -50,10 +50,10 @@ async def begin(desk: Desk, hasher: PasswordHasher, visit: LiveSession) -> Begun
 
 
 async def confirm(desk: Desk, hasher: PasswordHasher, visit: LiveSession, code: str) -> list[str]:
-    """Put the secret into force with a code of it; the recovery codes, which are shown once."""
+    """Activates the secret with one of its codes; returns the recovery codes, which are shown once."""
     found = await desk.stores.credentials.second_factor(visit.user.id)
     if found is None or not found.sealed or found.confirmed_at is not None:
-        raise Conflict("no second factor was begun; begin one first", kind="user", name=visit.user.email)
+        raise Conflict("no second factor is being set up; start with enrolment", kind="user", name=visit.user.email)
     await refuse_guesses(desk.stores, *login_buckets(visit.user.email, ORIGIN.get(), visit.session.id))
     step = await _step(desk, hasher, found, code)
     if step is None:
@@ -80,7 +80,7 @@ async def disable(desk: Desk, hasher: PasswordHasher, visit: LiveSession, code: 
 
 
 async def reset(desk: Desk, user: User) -> None:
-    """Remove the app, the recovery codes and all passkeys: for operators, where a user has lost them."""
+    """Removes the app, the recovery codes and all passkeys: for operators, if a user has lost them."""
     now = await desk.stores.schedule.now()
     event = replace(_changed(user, now, before=True, after=False), actor=desk.actor or f"user:{user.email}")
     if not await desk.stores.credentials.remove_second_factor(user.id, event):
@@ -99,9 +99,9 @@ async def check(
     party: RelyingParty | None = None,
     assertion: Assertion | None = None,
 ) -> bool:
-    """Whether the user may come in: there is no second factor, or one is proved. CodeRequired where none came.
+    """Whether the user may log in: there is no second factor, or one is valid. CodeRequired if none was sent.
 
-    `party` is None where this server has no address that passkeys work at; then a recovery code stands in for them.
+    `party` is None if passkeys do not work at this server's URL; then a recovery code replaces them.
     """
     has_app, known = await _has_app(desk, user), await passkeys_of(desk, user)
     if not has_app and not known:
@@ -113,7 +113,7 @@ async def check(
     offered = await offer(desk, hasher, party, user, known) if party is not None and known else None
     ways = [*(["the code of your app"] if has_app else []), *(["a passkey"] if offered else []), "a recovery code"]
     factors = (*(("code",) if has_app else ()), *(("passkey",) if offered else ()), "recovery_code")
-    raise CodeRequired(f"the password is right; send your second factor too: {' or '.join(ways)}", factors, offered)
+    raise CodeRequired(f"the password is correct; send your second factor too: {' or '.join(ways)}", factors, offered)
 
 
 async def _has_app(desk: Desk, user: User) -> bool:
@@ -139,7 +139,7 @@ async def _step(desk: Desk, hasher: PasswordHasher, found: SecondFactor, code: s
 
 
 def _wrong_code() -> InvalidInput:
-    return InvalidInput("the code is wrong or was used before; wait for the next one, then try again", field="code")
+    return InvalidInput("the code is wrong or was already used; wait for the next one, then try again", field="code")
 
 
 def _changed(user: User, now: datetime, *, before: bool, after: bool) -> Event:

@@ -1,4 +1,4 @@
-"""Re-keying: seal every secret of the installation again, with the key that seals now, while everything runs."""
+"""Encrypt every secret of the installation again with the current key, while everything runs."""
 
 import asyncio
 from collections import Counter
@@ -13,14 +13,14 @@ from mainspring.operations.endpoints import Desk
 from mainspring.ports.sealing import SealedKind, SealedRow
 from mainspring.ports.stores import Stores
 
-SECRET_KEY_ID = "secret_key_id"  # under which the installation remembers the key that all its secrets are under
+SECRET_KEY_ID = "secret_key_id"  # under which the installation records the key of all its secrets
 RETIRED_KEYS = "retired_keys"
 BATCH = 100  # rows read and written at once: they are locked for some milliseconds
-PAUSE_S = 0.01  # after each batch, in which others get their turn to write
+PAUSE_S = 0.01  # after each batch, so that others can write
 
 
 class Resealed(Struct, frozen=True):
-    """What one look at everything found: values sealed again, left to be, and such that no key here opens."""
+    """The result of one pass: values encrypted again, values left, and values that no key here decrypts."""
 
     values: int = 0
     left: int = 0
@@ -28,20 +28,20 @@ class Resealed(Struct, frozen=True):
 
 
 async def remember_retired(stores: Stores, recall: Callable[[str], None]) -> None:
-    """Know what outlived the keys before: with it the audit trail and the checkpoints made under them are verified."""
+    """Restores what outlived the previous keys, so that the audit trail and checkpoints made under them verify."""
     recall(await stores.upkeep.installation(RETIRED_KEYS))
 
 
 async def count_sealed(stores: Stores) -> Counter[str]:
-    """How many values are sealed with which key, by its id."""
+    """How many values are encrypted with which key, by its id."""
     return Counter([_key_of(sealed) async for row in _rows(stores) for sealed in row.values])
 
 
 async def seal_again(desk: Desk) -> Resealed:
-    """One look at everything that is sealed; what is not under the present key is sealed with it.
+    """One pass over everything encrypted; values under another key are encrypted with the current one.
 
-    Each row is written where it is still as it was read, so that nobody's edit is lost; another look finds what was
-    left. What no key opens stays as it is: it was lost before.
+    A row is written only if it is unchanged since it was read, so no edit is lost; another pass finds the rest. Values
+    that no key decrypts stay unchanged: they were lost before.
     """
     values = left = unreadable = 0
     for kind in SealedKind:
@@ -65,9 +65,9 @@ async def seal_again(desk: Desk) -> Resealed:
 
 
 async def settle_key(desk: Desk, key_id: str, values: int) -> None:
-    """From now on `key_id` is the key of this installation: who starts without it is refused, who has it alone is not.
+    """Makes `key_id` the key of this installation: a process without it is refused.
 
-    What was made with keys derived from earlier ones stays verifiable, by what is kept of them.
+    What was made with keys derived from earlier ones stays verifiable by what is kept of them.
     """
     await desk.stores.upkeep.put_installation(RETIRED_KEYS, desk.vault.retired())
     await desk.stores.upkeep.put_installation(SECRET_KEY_ID, key_id)
@@ -78,7 +78,7 @@ async def settle_key(desk: Desk, key_id: str, values: int) -> None:
 
 
 def _sealed_again(desk: Desk, row: SealedRow) -> tuple[dict[str, str], int]:
-    """What takes the place of what is under another key, and how many values no key opens."""
+    """The replacement for values under another key, and how many values no key decrypts."""
     fresh: dict[str, str] = {}
     unreadable = 0
     for sealed, context in row.values.items():
@@ -101,5 +101,5 @@ async def _rows(stores: Stores) -> AsyncIterator[SealedRow]:
 
 
 def _key_of(sealed: str) -> str:
-    """As the vault writes them: `v1.<key id>.<data>`; what is in another form is under no key."""
+    """In the format of the vault, `v1.<key id>.<data>`; any other format has no key."""
     return sealed.split(".", 2)[1] if sealed.count(".") >= 2 else "(none)"

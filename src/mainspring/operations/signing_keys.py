@@ -1,4 +1,4 @@
-"""Signing keys of a tenant: made, listed, revoked. A key is shown once, when it is made."""
+"""Signing keys of a tenant: create, list, revoke. A key is shown once, when it is created."""
 
 from base64 import b64encode
 from datetime import datetime
@@ -11,12 +11,12 @@ from mainspring.ports.outbound import PasswordHasher
 
 
 def new_signing_secret(hasher: PasswordHasher) -> str:
-    """As Standard Webhooks writes them."""
+    """In the format of Standard Webhooks."""
     return f"whsec_{b64encode(hasher.new_secret()).decode()}"
 
 
 async def add_signing_key(desk: Desk, secret: str) -> str:
-    """From now on calls are signed with this key too; keys made before keep signing until they are revoked."""
+    """Adds a key that signs calls from now on; older keys keep signing until they are revoked."""
     now = await desk.stores.schedule.now()
     key_id = desk.ids.new("sk", now)
     sealed = desk.vault.seal(secret, signing_place(desk.tenant_id))

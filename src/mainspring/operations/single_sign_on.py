@@ -1,7 +1,7 @@
-"""Log in through an OIDC issuer: the code flow with PKCE, state and nonce.
+"""Log in through an OIDC identity provider: the code flow with PKCE, state and nonce.
 
-What one attempt must remember (state, nonce, verifier) is sealed into a cookie of the browser that began it: a
-callback that another browser is lured into has none, and is refused.
+The state of one attempt (state, nonce, verifier) is encrypted into a cookie of the browser that started it, so a
+callback in another browser is refused.
 """
 
 from base64 import urlsafe_b64encode
@@ -26,15 +26,15 @@ from mainspring.ports.outbound import PasswordHasher
 
 _CONTEXT = "oidc"
 ATTEMPT_LIFE = timedelta(minutes=10)
-BACK_MAX = 1_000  # a cookie holds 4 kB; longer addresses lead to the front page
+BACK_MAX = 1_000  # a cookie holds 4 kB; longer URLs lead to the front page
 
 
 class Issuer(Protocol):
     async def authorization_url(self, state: str, nonce: str, challenge: str, redirect_uri: str) -> str:
-        """Where the browser is sent to log in. Raises NotAuthenticated where the issuer does not answer."""
+        """The URL at which the browser logs in. Raises NotAuthenticated if the provider does not respond."""
 
     async def redeem(self, code: str, verifier: str, nonce: str, redirect_uri: str) -> IdentityClaims:
-        """What the verified ID token says. Raises NotAuthenticated for anything that does not fit."""
+        """The claims of the verified ID token. Raises NotAuthenticated if anything is invalid."""
 
 
 class Attempt(Struct, frozen=True):
@@ -42,13 +42,13 @@ class Attempt(Struct, frozen=True):
     nonce: str
     verifier: str
     begun_at: datetime
-    back: str = ""  # the address of this site that the person asked for
+    back: str = ""  # the page of this site that was requested
 
 
 async def begin_login(
     desk: Desk, hasher: PasswordHasher, issuer: Issuer, redirect_uri: str, back: str = ""
 ) -> tuple[str, str]:
-    """The issuer's address, and what the browser keeps until it comes back. `back` is where the login then leads to."""
+    """The provider's URL, and what the browser keeps until it returns. `back` is where the login then leads."""
     now = await desk.stores.schedule.now()
     attempt = Attempt(new_token(hasher), new_token(hasher), new_token(hasher), now, own_address(back))
     challenge = urlsafe_b64encode(sha256(attempt.verifier.encode()).digest()).decode().rstrip("=")
@@ -68,12 +68,12 @@ async def finish_login(
     role: Role | None,
     agent: str,
 ) -> LoginResult:
-    """`role` is what somebody who is no user yet gets in the desk's tenant; None: nobody becomes one."""
+    """`role` is the role of new users in the desk's tenant; None: no users are created."""
     attempt = _attempt(desk, kept)
     if attempt is None or not compare_digest(attempt.state.encode(), state.encode()):
-        raise NotAuthenticated("this login was not begun in this browser, or too long ago; begin again")
+        raise NotAuthenticated("this login was not started in this browser, or too long ago; start again")
     if not await _is_first_use(desk, attempt):
-        raise NotAuthenticated("this login was finished before, or begun too long ago; begin again")
+        raise NotAuthenticated("this login was already completed, or started too long ago; start again")
     claims = await issuer.redeem(code, attempt.verifier, attempt.nonce, redirect_uri)
     user = await _user_of(desk, hasher, claims, role)
     if user.disabled_at is not None:
@@ -82,39 +82,45 @@ async def finish_login(
 
 
 def address_after(desk: Desk, kept: str) -> str:
-    """Where a finished login leads to: the address that was asked for when it began, else the front page."""
+    """Where a finished login leads: the page requested at its start, else the front page."""
     attempt = _attempt(desk, kept)
     return (attempt.back if attempt else "") or "/"
 
 
 def own_address(path: str) -> str:
-    """A path of this site, or nothing: a browser reads `//host` and `/\\host` as another site."""
+    """A path of this site, or nothing: browsers read `//host` and `/\\host` as another site."""
     is_ours = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isprintable() and path.isascii()
     return path if is_ours and len(path) <= BACK_MAX else ""
 
 
 async def _user_of(desk: Desk, hasher: PasswordHasher, claims: IdentityClaims, role: Role | None) -> User:
-    """By the issuer's subject; else by an address that the issuer has verified, which is then tied to the subject."""
+    """Finds the user by the provider's subject, else by an address verified by the provider, which is then linked
+    to it.
+    """
     subject = f"{claims.issuer}|{claims.subject}"
     if known := await desk.stores.accounts.user(subject):
         return known[0]
     if not claims.email or not claims.email_verified:
-        raise NotAuthenticated("the issuer vouches for no e-mail address of this account; verify it there, try again")
+        raise NotAuthenticated(
+            "the identity provider has not verified an email address of this account; verify it there, then try again"
+        )
     email = check_email(claims.email)
     found = await desk.stores.accounts.user(email)
     if found is None:
         place = None if role is None else (desk.tenant_id, role)
         if place is None and not await desk.stores.accounts.is_invited(email):
-            raise NotAuthenticated(f"nobody here has the e-mail address {email}; ask an owner to add it as a member")
+            raise NotAuthenticated(f"no user has the email address {email}; ask an owner to add it as a member")
         made = await add_user(desk, hasher, email, claims.name[:100], place=place, proof=Proof.SSO)
         found = (made.user, "")
     elif found[0].subject:
-        raise NotAuthenticated(f"{email} is tied to another account of the issuer; ask an operator of the installation")
+        raise NotAuthenticated(
+            f"{email} is linked to another account of the identity provider; ask an operator of the installation"
+        )
     tied = replace(found[0], subject=subject, proof=Proof.SSO)
     now = await desk.stores.schedule.now()
     data: dict[str, object] = {"subject": email, "before": {"oidc": ""}, "after": {"oidc": subject}}
     event = Event(EventType.USER_UPDATED, now, INSTALLATION, actor=f"user:{email}", data=data)
-    if found[0].has_password and not found[0].is_proved:  # set by who had a tenant's link: not surely this person
+    if found[0].has_password and not found[0].is_proved:  # set through a tenant's link: possibly another person
         voided: dict[str, object] = {"subject": email, "before": {"password": True}, "after": {"password": False}}
         await desk.stores.accounts.put_password(tied.id, "", Proof.SSO, replace(event, data=voided))
         tied = replace(tied, has_password=False)
@@ -123,7 +129,7 @@ async def _user_of(desk: Desk, hasher: PasswordHasher, claims: IdentityClaims, r
 
 
 async def _is_first_use(desk: Desk, attempt: Attempt) -> bool:
-    """Over all processes: a state is good for one return, within its time."""
+    """Across all processes: a state is valid for one return, within its time."""
     if await desk.stores.schedule.now() > attempt.begun_at + ATTEMPT_LIFE:
         return False
     return not await desk.stores.credentials.take_turn([Bucket(f"oidc:{digest(attempt.state)}", 1, ATTEMPT_LIFE)])
@@ -132,5 +138,5 @@ async def _is_first_use(desk: Desk, attempt: Attempt) -> bool:
 def _attempt(desk: Desk, kept: str) -> Attempt | None:
     try:
         return msgspec.json.decode(desk.vault.open(kept, _CONTEXT), type=Attempt) if kept else None
-    except (Misconfigured, msgspec.DecodeError):  # made up, or from before the key or the program was changed
+    except (Misconfigured, msgspec.DecodeError):  # forged, or older than a change of the key or the program
         return None

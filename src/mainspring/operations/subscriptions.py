@@ -1,4 +1,4 @@
-"""What webhooks and alerts have in common for those who keep them: found, written, deleted, looked after."""
+"""Operations that webhooks and alerts share: find, write, delete, check."""
 
 import re
 from datetime import datetime
@@ -13,7 +13,7 @@ from mainspring.domain.notify.subscription import Subscription, SubscriptionKind
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.notifications import DeliveryFilter, SubscriptionStore
 
-SUBSCRIPTIONS_MAX = 100  # of one tenant and kind: every event is looked at for each of them
+SUBSCRIPTIONS_MAX = 100  # per tenant and kind: every event is checked for each of them
 DESCRIPTION_MAX = 1_000
 _DELIVERY_ID = re.compile(r"msg_[0-9a-z]{1,64}")
 _DELETED = {
@@ -35,11 +35,11 @@ async def find_subscription(desk: Desk, kind: SubscriptionKind, name_or_id: str)
 
 
 async def check_room(desk: Desk, kind: SubscriptionKind) -> list[Subscription]:
-    """Those that are there, where there may be one more."""
+    """The existing ones, if one more is allowed."""
     there = await list_subscriptions(desk, kind)
     if len(there) >= SUBSCRIPTIONS_MAX:
         raise QuotaExceeded(
-            f"tenant {desk.tenant_id!r} has {len(there)} {kind}s, as many as there may be; delete one",
+            f"tenant {desk.tenant_id!r} has {len(there)} {kind}s, which is the maximum; delete one",
             quota=f"{kind}s",
             limit=SUBSCRIPTIONS_MAX,
         )
@@ -50,7 +50,7 @@ async def put_subscription(desk: Desk, edited: Subscription, event: Event, now: 
     written = replace(edited, version=edited.version + 1, updated_at=now)
     if not await desk.stores.subscriptions.put_subscription(written, event):
         raise Conflict(
-            f"{written.kind} {written.name!r} was changed by somebody else meanwhile; look at it and try again",
+            f"{written.kind} {written.name!r} was changed concurrently; read it again and retry",
             kind=written.kind,
             name=written.name,
         )
@@ -58,7 +58,7 @@ async def put_subscription(desk: Desk, edited: Subscription, event: Event, now: 
 
 
 async def delete_subscription(desk: Desk, kind: SubscriptionKind, name_or_id: str) -> Subscription:
-    """With its deliveries: what was on its way to it is not sent any more."""
+    """Deletes it with its deliveries: pending ones are not sent any more."""
     found = await find_subscription(desk, kind, name_or_id)
     now = await desk.stores.schedule.now()
     event = told(desk, _DELETED[kind], now, found)
@@ -72,25 +72,25 @@ async def list_deliveries(desk: Desk, wanted: DeliveryFilter) -> list[Delivery]:
 
 
 async def find_delivery(desk: Desk, delivery_id: str) -> Delivery:
-    if _DELIVERY_ID.fullmatch(delivery_id):  # what is none of ours is not worth a question
+    if _DELIVERY_ID.fullmatch(delivery_id):  # an id in another format cannot exist
         for found in await desk.stores.subscriptions.deliveries(desk.tenant_id, DeliveryFilter(id=delivery_id)):
             return found
     raise NotFound("delivery", delivery_id)
 
 
 async def redeliver(desk: Desk, delivery_id: str) -> Delivery:
-    """Send a delivery that ended once more, with the id it had, from its first attempt on."""
+    """Sends a finished delivery once more, with the same id, starting from the first attempt."""
     found = await find_delivery(desk, delivery_id)
     again = await desk.stores.subscriptions.redeliver(desk.tenant_id, found.id)
     if again is None:
         raise Conflict(
-            f"delivery {found.id!r} is still on its way; wait until it has ended", kind="delivery", name=found.id
+            f"delivery {found.id!r} is still in progress; wait until it has ended", kind="delivery", name=found.id
         )
     return again
 
 
 def switched(subscription: Subscription, enabled: bool, now: datetime) -> Subscription:
-    """Enabled again it starts afresh: what failed is forgiven, and what happened meanwhile is not made up for."""
+    """Enabling resets failures; events that occurred meanwhile are not delivered."""
     if enabled == subscription.enabled:
         return subscription
     if not enabled:

@@ -1,4 +1,4 @@
-"""What a tenant may use, and how that is changed."""
+"""Operations on tenants and their quotas."""
 
 import re
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from mainspring.operations.endpoints import Desk
 
 TENANT_ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
 QUOTA_MAX = 10**15  # beyond any real use, within every database's integers
-# What a new tenant may use until an operator sets something else. The installation's first tenant has no limits: it is
-# the operator's own. A thousand endpoints that run every minute are 43 million runs a month.
+# Quotas of a new tenant until an operator changes them. The first tenant of an installation has no limits: it is the
+# operator's own. A thousand endpoints that run every minute make 43 million runs a month.
 DEFAULT_QUOTAS = Tenant(
     "", "", runs_per_month=50_000_000, tokens_per_month=10_000_000, endpoints_max=1_000, interval_ms_min=1_000
 )
@@ -29,7 +29,7 @@ async def find_tenant(desk: Desk) -> Tenant:
 
 
 async def set_quotas(desk: Desk, change: Callable[[Tenant], Tenant]) -> Tenant:
-    """Change quotas by a function of the present ones; endpoints deferred by the old quota are due again at once."""
+    """Changes quotas by a function of the current ones; endpoints deferred by the old quota become due again."""
     present = await find_tenant(desk)
     wanted = _checked(change(present))
     data: dict[str, object] = {"subject": wanted.id, "before": _quotas(present), "after": _quotas(wanted)}
@@ -39,11 +39,11 @@ async def set_quotas(desk: Desk, change: Callable[[Tenant], Tenant]) -> Tenant:
 
 
 async def add_tenant(desk: Desk, tenant_id: str, name: str = "", owner_id: str = "") -> Tenant:
-    """For an operator of the installation, with the default quotas. Whoever makes it may become its first owner."""
+    """Creates a tenant with the default quotas, for an operator of the installation, who may become its first owner."""
     check_tenant_id(tenant_id)
     tenant = replace(DEFAULT_QUOTAS, id=tenant_id, name=check_name(name or tenant_id, field="name", kind="tenant"))
     if await desk.stores.endpoints.tenant(tenant_id) is not None:
-        raise Conflict(f"tenant {tenant_id!r} exists already; choose another id", kind="tenant", name=tenant_id)
+        raise Conflict(f"tenant {tenant_id!r} already exists; choose another id", kind="tenant", name=tenant_id)
     now = await desk.stores.schedule.now()
     data: dict[str, object] = {"subject": tenant_id, "after": {"name": tenant.name, **_quotas(tenant)}}
     created = Event(EventType.TENANT_CREATED, now, tenant_id, actor=desk.actor, data=data)
@@ -58,7 +58,7 @@ async def add_tenant(desk: Desk, tenant_id: str, name: str = "", owner_id: str =
 def check_tenant_id(tenant_id: str) -> None:
     if not TENANT_ID.fullmatch(tenant_id):
         raise InvalidInput(
-            f"tenant id '{shown(tenant_id)}' is not valid; use 1 to 63 of a-z, 0-9 and -, beginning with a letter",
+            f"tenant id '{shown(tenant_id)}' is not valid; use 1 to 63 of a-z, 0-9 and -, starting with a-z",
             field="id",
             value=shown(tenant_id),
         )

@@ -1,6 +1,6 @@
 """Test runs: call an endpoint now, in this process, and record it without touching its schedule.
 
-What is not stored yet can be called too: such a check leaves no trace at all.
+An endpoint that is not stored yet can be called too: such a check leaves no trace.
 """
 
 from datetime import timedelta
@@ -27,7 +27,7 @@ async def test_endpoint(desk: Desk, caller: Caller, name_or_id: str) -> tuple[Ru
 
 
 async def check_endpoint(desk: Desk, caller: Caller, definition: Definition) -> tuple[Endpoint, Outcome]:
-    """Call what is defined but not stored, as it would be called; nothing is recorded, and no name is taken."""
+    """Calls what is defined but not stored, as it would be called; nothing is recorded, and no name is reserved."""
     endpoint = await draft_endpoint(desk, definition)
     return endpoint, await caller.call(await _request(desk, endpoint))
 

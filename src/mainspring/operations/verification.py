@@ -1,8 +1,8 @@
-"""Prove that an execution's log is what was written: its own chain, the ticks that hold it, the signed checkpoints.
+"""Verify an execution's log: its own chain, the ticks that hold it, the signed checkpoints.
 
-Ticks and log are walked together, page by page, so that neither needs to fit into memory. Others write meanwhile: what
-was read is judged only by what was there before it, and where something lies beyond, the walk goes on. A page is hashed
-in a thread: the event loop of a process that serves has other things to do meanwhile.
+Ticks and log are walked together, page by page, so neither needs to fit into memory. Others write meanwhile: what was
+read is judged only by what existed before it, and newer entries extend the walk. Pages are hashed in a thread, to keep
+the event loop of a serving process free.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import asyncio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain.instant import rfc3339
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import PAGE, claims_of, clock_of, find_execution
 from mainspring.operations.secret_rotation import remember_retired
@@ -21,7 +22,9 @@ from mainspring.workflow.replay import Difference, Rerun
 
 
 class Verified(Struct, frozen=True):
-    """What verification found: the log's verdict, the chain of its partition, and how many checkpoints held."""
+    """The result of verification: the log's verdict, the chain of its partition, and the number of valid
+    checkpoints.
+    """
 
     verdict: LogVerdict
     chain: Breach | None
@@ -34,7 +37,7 @@ class Verified(Struct, frozen=True):
 
 
 async def verify_execution(desk: Desk, execution_id: str) -> Verified:
-    """Walk the execution's log, the chain of ticks it is anchored in, and the signed checkpoints of that chain."""
+    """Verifies the execution's log, the chain of ticks that anchors it, and the signed checkpoints of that chain."""
     execution = await find_execution(desk, execution_id)
     await remember_retired(desk.stores, desk.vault.recall)
     while True:
@@ -43,11 +46,11 @@ async def verify_execution(desk: Desk, execution_id: str) -> Verified:
         if found.valid and (breach := await unlike_its_log(desk, execution)):
             return replace(found, verdict=replace(found.verdict, valid=False, breach=breach))
         if found.valid or await desk.stores.flows.logs.chain_start(execution.partition) == start:
-            return found  # otherwise old ticks were removed on the way
+            return found  # otherwise old ticks were removed meanwhile
 
 
 async def unlike_its_log(desk: Desk, execution: Execution) -> Breach | None:
-    """What the rows say of an execution that its log does not: its origin, its document, its state."""
+    """What an execution's rows state that its log contradicts: its origin, its document, its state."""
     state, logs = execution.state, desk.stores.flows.logs
     first = await logs.entries(desk.tenant_id, execution.id, 0, 1)
     if not first:
@@ -70,9 +73,13 @@ async def unlike_its_log(desk: Desk, execution: Execution) -> Breach | None:
 
 
 async def _unlike_replay(desk: Desk, execution: Execution, published: Published) -> Breach | None:
-    """What differs first when the log is run again: its origin, an entry, the state that it leads to."""
+    """The first difference when the log is replayed: its origin, an entry, the resulting state."""
     state, logs = execution.state, desk.stores.flows.logs
     clock = await clock_of(desk, execution)
+    if not clock.is_consistent:
+        clock = await clock_of(desk, execution)  # it may have been repaired between two reads
+    if not clock.is_consistent:
+        return Breach(execution.id, 1, "zero", rfc3339(clock.zeros[-1][1]), rfc3339(clock.epoch))
     rerun = Rerun(published.workflow, state.salt, clock)
     read = 0
     difference: Difference | None = None
@@ -96,7 +103,7 @@ async def _unlike_replay(desk: Desk, execution: Execution, published: Published)
 
 
 async def _wrongly_erased(desk: Desk, execution: Execution) -> Breach | None:
-    """Values are erased of executions that are over only, and the log tells that without them."""
+    """Only finished executions are erased, and the log shows that without the values."""
     read, ended, whole = 0, False, not execution.state.salt
     while page := await desk.stores.flows.logs.entries(desk.tenant_id, execution.id, read, PAGE):
         read += len(page)
@@ -139,7 +146,7 @@ class _Walk:
         return Verified(self._log.verdict(self._breach), self._chain, self._ticks.sequence - self._begin, self._held)
 
     async def _follow(self, end: Anchor) -> None:
-        """The ticks up to where the partition stood, and the log as far as they hold it."""
+        """The ticks up to the read end of the partition, and the log as far as they hold it."""
         while self._chain is None and self._ticks.sequence < end.number:
             after = self._ticks.sequence
             page = await self._logs.ticks(self._partition, after, min(PAGE, end.number - after))
@@ -179,7 +186,7 @@ class _Walk:
         return await self._logs.entries(self._desk.tenant_id, self._id, self._log.number, limit)
 
     async def _unfit(self, hashes: dict[int, str], after: int) -> Breach | None:
-        """The first checkpoint among these ticks that they do not fit."""
+        """The first checkpoint among these ticks that they contradict."""
         for checkpoint in await self._logs.checkpoints(self._partition, after, len(hashes)):
             if checkpoint.sequence > self._ticks.sequence:
                 break
@@ -194,13 +201,13 @@ class _Walk:
         return self._compare(beyond[0], "cut off") if beyond else None
 
     async def _unheld(self) -> Breach | None:
-        """An entry that no tick knows of."""
+        """An entry without a tick."""
         beyond = await self._entries(1)
         there = self._log.number
         return Breach(self._id, there + 1, "number", f"{there} entries", "more") if beyond else None
 
     async def _rest(self) -> Breach | None:
-        """What the execution's own row says of its log, all the way where the chain of ticks is broken."""
+        """What the execution's row states about its log, in full if the chain of ticks is broken."""
         while self._chain is not None and (page := await self._entries(PAGE)):
             if breach := await asyncio.to_thread(self._log.take, page, [self._own]):
                 return breach

@@ -1,8 +1,8 @@
-"""What a user may ask for about webhooks: receivers of events, outside.
+"""Operations on webhooks: external receivers of events.
 
-A webhook's secret is shown once, when it is made or replaced. While it is being replaced, messages carry a signature
-by the old one too. What stands behind the question mark of its address may be a token, so it is sealed and never shown
-again: `?••••` stands for it, also in an edit.
+A webhook's secret is shown once, when it is created or replaced. While it is being replaced, messages also carry a
+signature by the old one. The query string of its URL may hold a token, so it is encrypted and never shown again:
+`?••••` replaces it, also in an edit.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ from mainspring.ports.outbound import Caller
 
 
 class WebhookDraft(Struct, frozen=True):
-    """A webhook as its owner describes it. `name` "" takes the host's; `secret` "" keeps the one there is."""
+    """A webhook as its owner describes it. `name` "" takes the host's; `secret` "" keeps the current one."""
 
     url: str
     name: str = ""
@@ -55,7 +55,7 @@ class WebhookDraft(Struct, frozen=True):
 
 
 async def add_webhook(desk: Desk, draft: WebhookDraft) -> Subscription:
-    """It gets what happens from now on. `draft.secret` must be given: a `whsec_` secret that signs its messages."""
+    """Creates a webhook, which receives events from now on. `draft.secret` is required: a `whsec_` secret."""
     there = await check_room(desk, SubscriptionKind.WEBHOOK)
     now = await desk.stores.schedule.now()
     webhook_id = desk.ids.new("whk", now)
@@ -72,7 +72,7 @@ async def find_webhook(desk: Desk, name_or_id: str) -> Subscription:
 
 
 async def edit_webhook(desk: Desk, name_or_id: str, edit: Callable[[WebhookDraft], WebhookDraft]) -> Subscription:
-    """Change what `edit` changes; enabling it again forgives what failed, and past events are not made up for."""
+    """Applies `edit`; enabling it again resets failures, and past events are not delivered."""
     found = await find_webhook(desk, name_or_id)
     wanted = edit(draft_of(found))
     now = await desk.stores.schedule.now()
@@ -86,7 +86,7 @@ async def edit_webhook(desk: Desk, name_or_id: str, edit: Callable[[WebhookDraft
 
 
 async def test_webhook(desk: Desk, caller: Caller, name_or_id: str) -> Outcome:
-    """Send a `webhook.test` message now, once, also where it is disabled; nothing is recorded."""
+    """Sends a `webhook.test` message now, once, even if it is disabled; nothing is recorded."""
     found = await find_webhook(desk, name_or_id)
     now = await desk.stores.schedule.now()
     payload = {
@@ -100,9 +100,9 @@ async def test_webhook(desk: Desk, caller: Caller, name_or_id: str) -> Outcome:
 
 
 async def seal_addresses(desk: Desk) -> int:
-    """Seal what webhooks of any tenant still hold readable behind the `?`, from before there was a seal; how many.
+    """Encrypts URLs of webhooks of all tenants that an earlier version stored readable; returns how many.
 
-    No migration has the key. Whoever edits one meanwhile wins, and any number of processes may do it at once.
+    Migrations do not have the key. Concurrent edits win, and any number of processes may do this at once.
     """
     now, count = await desk.stores.schedule.now(), 0
     for each in await desk.stores.subscriptions.subscriptions(None, SubscriptionKind.WEBHOOK):
@@ -119,12 +119,12 @@ async def seal_addresses(desk: Desk) -> int:
 
 
 def webhook_config(desk: Desk, webhook_id: str, draft: WebhookDraft, there: Webhook | None) -> Webhook:
-    """What a draft becomes; a new secret goes before those that are there, an address that is there stays sealed."""
+    """The webhook of a draft; a new secret goes before existing ones, an unchanged URL stays encrypted."""
     types = check_types(draft.types)
     if names_confidential(types) and not desk.may_administer:
         raise Forbidden(
-            f"events about logins, users, members and keys are for owners, and {desk.actor} has not the scope admin; "
-            "leave such types out, or ask an owner",
+            f"events about logins, users, members and keys are for owners, and {desk.actor} does not have "
+            "the scope admin; remove such types, or ask an owner",
             scope="admin",
         )
     shown_as, target = _address(desk, webhook_id, draft.url, there)
@@ -142,12 +142,12 @@ def draft_of(webhook: Subscription) -> WebhookDraft:
 
 
 def _address(desk: Desk, webhook_id: str, url: str, there: Webhook | None) -> tuple[str, str]:
-    """What is shown of an address, and the whole of it sealed; "" where all is shown."""
+    """The shown form of a URL, and the encrypted whole; "" if everything is shown."""
     if there is not None and url == there.url and (there.target or "?" not in url):
         return there.url, there.target
     if MASK in url:
         raise InvalidInput(
-            f"url '{shown(url)}' is what is shown of an address, and the webhook has none like it; give it in full",
+            f"url '{shown(url)}' is the shown form of a URL that this webhook does not have; give it in full",
             field="url",
         )
     target = check_url(url, desk.allow_ports)
@@ -171,7 +171,7 @@ def _host(target: Target) -> str:
 
 
 def _free_name(host: str, taken: set[str]) -> str:
-    """The host, or with a number where another webhook has it already."""
+    """The host, with a number if another webhook has that name."""
     short = host[: NAME_LENGTH_MAX - 5]
     names = (short, *(f"{short} {count}" for count in range(2, SUBSCRIPTIONS_MAX + 2)))
     return next(name for name in names if name not in taken)

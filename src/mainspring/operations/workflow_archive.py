@@ -1,4 +1,4 @@
-"""Retire a workflow, and bring it back. What runs goes on; what ended can still be shown, verified and replayed."""
+"""Archive and restore a workflow. Running executions continue; ended ones can still be shown, verified and replayed."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ UNDER_WAY = (Status.PENDING, Status.ACTIVE, Status.WAITING, Status.PAUSED, Statu
 
 
 class Archived(Struct, frozen=True):
-    """`changed` False: it was so already. `running` are its executions that are not over; they go on either way."""
+    """`changed` False: it already was in this state. `running` are its unfinished executions, which continue."""
 
     published: Published
     changed: bool
@@ -21,7 +21,7 @@ class Archived(Struct, frozen=True):
 
 
 async def archive_workflow(desk: Desk, name: str, *, dry_run: bool = False) -> Archived:
-    """From now on nobody and nothing starts it. The name stays its own; publishing a new version brings it back."""
+    """Archives a workflow, so that it cannot be started. Its name stays taken; publishing a new version restores it."""
     found = await find_workflow(desk, name)
     event = await _event(desk, EventType.WORKFLOW_ARCHIVED, name)
     changed = found.archived_at is None
@@ -31,7 +31,7 @@ async def archive_workflow(desk: Desk, name: str, *, dry_run: bool = False) -> A
 
 
 async def restore_workflow(desk: Desk, name: str, *, dry_run: bool = False) -> Archived:
-    """It may be started again, by hand and by its triggers."""
+    """Restores a workflow, so that users and triggers can start it again."""
     found = await find_workflow(desk, name)
     changed = found.archived_at is not None
     if changed and not dry_run:

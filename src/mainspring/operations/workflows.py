@@ -1,4 +1,4 @@
-"""What a user may ask for about workflows: publish, look, compare, start."""
+"""Operations on workflows: publish, read, compare, start."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ STARTS_MAX = 1_000
 
 
 async def check_workflow(desk: Desk, text: str) -> Workflow:
-    """The workflow that a document describes; InvalidDocument with every fault where it is none."""
+    """The workflow of a document. InvalidDocument lists every error."""
     return await desk.sandbox.call(desk.tenant_id, parse_text, text, desk.allow_ports)
 
 
@@ -51,9 +51,9 @@ async def plan_publication(desk: Desk, text: str) -> PlannedPublication:
 
 
 async def publish_workflow(desk: Desk, text: str, plan: PlannedPublication | None = None) -> tuple[Published, bool]:
-    """A new version, and True; the newest version, and False, where it does the same already.
+    """The new version and True, or the newest version and False if it already does the same.
 
-    `plan` is what `plan_publication` made of the same text.
+    `plan` is the result of `plan_publication` for the same text.
     """
     plan = plan or await plan_publication(desk, text)
     if plan.newest is not None and not plan.is_new:
@@ -65,7 +65,7 @@ async def publish_workflow(desk: Desk, text: str, plan: PlannedPublication | Non
 
 
 async def find_workflow(desk: Desk, name: str, version: int | None = None) -> Published:
-    """One version, the newest where none is named."""
+    """One version, the newest by default."""
     found = await desk.stores.flows.workflows.version(desk.tenant_id, name, version)
     if found is not None:
         return found
@@ -77,12 +77,12 @@ async def find_workflow(desk: Desk, name: str, version: int | None = None) -> Pu
 
 
 async def find_startable(desk: Desk, name: str, version: int | None = None) -> Published:
-    """The same; Conflict where the workflow is archived."""
+    """The workflow to start. Conflict if it is archived."""
     found = await find_workflow(desk, name, version)
     if found.archived_at is not None:
         raise Conflict(
-            f"workflow {name!r} was archived at {rfc3339(found.archived_at)}, so nothing starts it; bring it back with "
-            f"`mainspring workflow restore {name!r}`, or publish a new version",
+            f"workflow {name!r} was archived at {rfc3339(found.archived_at)}, so it cannot be started; "
+            f"restore it with `mainspring workflow restore {name!r}`, or publish a new version",
             kind="workflow",
             name=name,
         )
@@ -90,7 +90,7 @@ async def find_startable(desk: Desk, name: str, version: int | None = None) -> P
 
 
 async def compare_versions(desk: Desk, name: str, old: int | None, new: int | None) -> tuple[int, int, list[str]]:
-    """What changed, in words; without numbers, between the newest version and the one before it."""
+    """The changes in words; without numbers, between the newest version and the previous one."""
     after = (await find_workflow(desk, name, new)).workflow
     before = (await find_workflow(desk, name, old or max(after.version - 1, 1))).workflow
     said = await desk.sandbox.call(desk.tenant_id, differences, before, after)
@@ -98,7 +98,7 @@ async def compare_versions(desk: Desk, name: str, old: int | None, new: int | No
 
 
 class StartRequest(Struct, frozen=True):
-    """One execution that somebody wants: its input, and when, under which keys."""
+    """A request to start an execution: its input, time and keys."""
 
     input: Mapping[str, object] = {}
     correlation: str = ""
@@ -107,9 +107,9 @@ class StartRequest(Struct, frozen=True):
 
 
 class Started(Struct, frozen=True):
-    """What became of a wish. `is_new` False: `execution` was there already, under the wish's idempotency key.
+    """The result of a request. `is_new` False: `execution` already existed under the request's idempotency key.
 
-    `is_refused`: it runs under the wish's correlation key, and the workflow's reentry is refuse.
+    `is_refused`: an execution runs under the request's correlation key, and the workflow's reentry is refuse.
     """
 
     execution: Execution
@@ -127,7 +127,7 @@ async def start_execution(
     key: str | None = None,
     at: datetime | None = None,
 ) -> Execution:
-    """Start an execution now or at an instant. A second start under the same key answers with the first one."""
+    """Starts an execution now or at a given time. A second start under the same key returns the first one."""
     (started,) = await start_executions(desk, name, [StartRequest(given, correlation, key, at)], version=version)
     refuse_reentry(started)
     return started.execution
@@ -136,7 +136,7 @@ async def start_execution(
 async def start_executions(
     desk: Desk, name: str, wishes: Sequence[StartRequest], *, version: int | None = None
 ) -> list[Started]:
-    """Start many in one transaction. All wishes are checked before anything is written; none is half done."""
+    """Starts many in one transaction. All requests are checked before anything is written."""
     published = await find_startable(desk, name, version)
     starts = await _starts(desk, published, wishes)
     found = await desk.stores.flows.workflows.start(starts)
@@ -144,14 +144,14 @@ async def start_executions(
 
 
 async def check_wishes(desk: Desk, name: str, wishes: Sequence[StartRequest], *, version: int | None = None) -> int:
-    """Check wishes as a start would, and start nothing; the version that would run."""
+    """Checks requests as a start would, without starting; returns the version that would run."""
     published = await find_startable(desk, name, version)
     await _starts(desk, published, wishes)
     return published.workflow.version
 
 
 async def dry_run_start(desk: Desk, name: str, wish: StartRequest, *, version: int | None = None) -> Started:
-    """What a start would answer; nothing is written."""
+    """What a start would return; nothing is written."""
     (start,) = await _starts(desk, await find_startable(desk, name, version), [wish])
     store, new = desk.stores.flows.workflows, start.execution
     if wish.key is not None:
@@ -187,7 +187,7 @@ async def _starts(desk: Desk, published: Published, wishes: Sequence[StartReques
     workflow = published.workflow
     if not 1 <= len(wishes) <= STARTS_MAX:
         raise InvalidInput(
-            f"{len(wishes)} executions were asked for at once; give 1 to {STARTS_MAX}", field="executions"
+            f"{len(wishes)} executions were requested at once; give 1 to {STARTS_MAX}", field="executions"
         )
     store = desk.stores.flows.workflows
     now = await store.now()
@@ -218,7 +218,7 @@ async def _starts(desk: Desk, published: Published, wishes: Sequence[StartReques
 
 
 def _checked_wish(workflow: Workflow, wish: StartRequest, place: str) -> dict[str, object]:
-    """The input with its defaults; a refusal names its place among many."""
+    """The input with its defaults; an error names its position among many."""
     try:
         for field, text in (("correlation", wish.correlation), ("idempotency_key", wish.key or "")):
             if len(text) > KEY_LENGTH_MAX or not text.isprintable():
@@ -234,17 +234,17 @@ def _checked_wish(workflow: Workflow, wish: StartRequest, place: str) -> dict[st
 
 
 def check_data(data: Mapping[str, object], field: str) -> dict[str, object]:
-    """Data from outside, as an execution may keep it."""
+    """External data in a form that an execution can store."""
     try:
         text = canonical(dict(data))
     except (UnicodeEncodeError, ValueError, OverflowError, TypeError) as fault:
-        raise InvalidInput(f"{field} cannot be kept: {fault}; send plain JSON", field=field) from None
+        raise InvalidInput(f"{field} cannot be stored: {fault}; send plain JSON", field=field) from None
     if len(text) > VALUE_BYTES_MAX:
         raise InvalidInput(
             f"{field} has {len(text)} bytes; at most {VALUE_BYTES_MAX} are allowed; send a link instead", field=field
         )
     if _has_mark(data):
-        raise InvalidInput(f"{field} has a key '$double', which the log uses itself; rename it", field=field)
+        raise InvalidInput(f"{field} has a key '$double', which is reserved for the log; rename it", field=field)
     return dict(data)
 
 

@@ -1,7 +1,7 @@
-"""Send a message through one of the services that apprise knows: chats, pagers, push.
+"""Send a message through a service that apprise supports: chats, pagers, push.
 
-apprise is an extra and is imported when it is first used. It opens connections of its own, past the address guard;
-so an operator must allow it, and whoever may write alerts can then reach what this machine reaches.
+apprise is an extra and is imported at first use. It opens its own connections and bypasses the address guard. An
+operator must therefore allow it, and anyone who may write alerts can then reach what this machine reaches.
 """
 
 import asyncio
@@ -38,13 +38,13 @@ class AppriseSender:
             async with asyncio.timeout(TIMEOUT_S):
                 why = await asyncio.to_thread(_notify, apprise, to, title, text)
         except TimeoutError:
-            why = f"the service did not answer within {TIMEOUT_S} s"
+            why = f"the service did not respond within {TIMEOUT_S} s"
         duration_ms = int((time.monotonic() - started) * 1_000)
         return _failed(why, duration_ms) if why else Outcome(RunStatus.SUCCESS, duration_ms)
 
 
 def check_service(url: str, *, allowed: bool, field: str = "to") -> None:
-    """Raises InvalidInput where an apprise URL names no service, or may not be used. Its words show no token."""
+    """Raises InvalidInput if an apprise URL names no service or may not be used. The message contains no token."""
     scheme = url.partition("://")[0]
     if not allowed:
         raise InvalidInput(f"{field} '{spelled_out(scheme)[:40]}://…' goes through apprise; {NOT_ALLOWED}", field=field)
@@ -56,28 +56,28 @@ def check_service(url: str, *, allowed: bool, field: str = "to") -> None:
         ) from None
     if apprise.Apprise.instantiate(url, suppress_exceptions=True) is None:
         raise InvalidInput(
-            f"{field} '{spelled_out(scheme)[:40]}://…' is no address that apprise understands; "
-            "its documentation lists the form of every service",
+            f"{field} '{spelled_out(scheme)[:40]}://…' is not a URL that apprise supports; its "
+            "documentation lists the format of every service",
             field=field,
         )
 
 
 def _load() -> ModuleType:
-    with warnings.catch_warnings():  # of its own parts; nothing a user of ours can mend
+    with warnings.catch_warnings():  # internal errors of apprise that users cannot fix
         warnings.simplefilter("ignore")
         import apprise
 
         apprise.Apprise.instantiate("json://localhost")  # loads its services
-    logging.getLogger("apprise").propagate = False  # it would log addresses, and they hold tokens
+    logging.getLogger("apprise").propagate = False  # it would log URLs, which contain tokens
     return apprise
 
 
 def _notify(apprise: ModuleType, to: str, title: str, text: str) -> str:
-    """ "" where the service took it."""
+    """Returns "" if the service accepted the message."""
     sender = apprise.Apprise()
     if not sender.add(to):
-        return "apprise does not understand the address"
-    return "" if sender.notify(title=title, body=text) else "the service did not take the message"
+        return "apprise does not support this URL"
+    return "" if sender.notify(title=title, body=text) else "the service did not accept the message"
 
 
 def _failed(why: str, duration_ms: int = 0) -> Outcome:

@@ -1,6 +1,6 @@
-"""Signed checkpoints of the workflow log (Ed25519), by a key that the database never holds.
+"""Sign checkpoints of the workflow log (Ed25519) with a key that is never in the database.
 
-Whoever keeps the checkpoints, or the public key alone, can tell when the tail of a log was cut off or made anew.
+The checkpoints, or the public key alone, are enough to detect that the tail of a log was removed or rewritten.
 """
 
 from datetime import datetime
@@ -34,7 +34,7 @@ class CheckpointSigner:
 
 
 def is_signed(checkpoint: Checkpoint | Signed) -> bool:
-    """Whether the signature fits the public key that it names; whose key that is, its reader must know."""
+    """Whether the signature matches the public key it names; the reader must know whose key that is."""
     end = Anchor(checkpoint.sequence, checkpoint.head)
     message = _message(checkpoint.partition, end, checkpoint.tick, checkpoint.signed_at)
     try:

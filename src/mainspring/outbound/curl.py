@@ -1,14 +1,14 @@
-"""Run HTTP exchanges with libcurl on the running asyncio loop. Knows bytes, sockets and time; knows no run and no rule.
+"""Run HTTP exchanges with libcurl on the running asyncio loop. Knows bytes, sockets and time, not runs or rules.
 
-One multi handle drives every transfer; easy handles are pooled by method, so that an exchange sets five options
-and no more. A transfer ends in one of four ways: complete, failed with libcurl's code, cut off at the body's cap, or
-aborted because its call was cancelled. In the last three its connection is closed at once. No request is sent twice:
-libcurl would repeat one that a kept connection lost, and nobody can tell whether the target had acted on it.
+One multi handle drives every transfer; easy handles are pooled by method, so an exchange sets only five options. A
+transfer ends in one of four ways: complete, failed with libcurl's code, cut off at the body's cap, or aborted because
+its call was cancelled. In the last three its connection is closed at once. No request is sent twice: libcurl would
+repeat a request that a kept connection lost, although the target may have acted on it.
 
-The rule that must not break: no socket is opened to an address the guard has not passed. libcurl asks
-`Transfer.open_socket` for each connection it wants, after resolving and for each address it tries.
+The rule that must not break: no socket is opened to an address the guard has not passed. libcurl calls
+`Transfer.open_socket` for each connection, after resolving and for each address it tries.
 
-HTTP/1.1 only: with one exchange to a connection, ending an exchange ends exactly its own socket.
+HTTP/1.1 only: with one exchange per connection, ending an exchange ends exactly its own socket.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ import pycurl
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.sockets import DefaultSockets, EpollSockets, LoopSockets
 
-CONNECTION_LIFE_S = 600  # then a new one is opened, so that a moved name is noticed
-# A request is sent once, so it must not meet a connection that its server is about to close for idleness:
-# the shortest such time in common use is 2 s (gunicorn), then 5 s (Node, Apache, uvicorn).
+CONNECTION_LIFE_S = 600  # then a new one is opened, so that a changed DNS record is noticed
+# A request is sent once, so it must not meet a connection that its server is about to close as idle: the shortest
+# common idle timeout is 2 s (gunicorn), then 5 s (Node, Apache, uvicorn).
 CONNECTION_IDLE_S = 1
 SEND: int = pycurl.PREREQFUNC_OK
 DO_NOT_SEND: int = pycurl.PREREQFUNC_ABORT
@@ -33,11 +33,11 @@ NO_SOCKET: int = pycurl.SOCKET_BAD
 SOCKET_OK: int = pycurl.SOCKOPT_OK
 SPURIOUS_S = 0.0005  # libcurl counts whole milliseconds; half of one early is on time
 ENTRIES_MAX = 4_096
-LARGE_BODY_BYTES = 65_536  # a pooled handle must not keep hold of more than this
+LARGE_BODY_BYTES = 65_536  # a pooled handle must not keep more than this
 
 
 class Transfer:
-    """A pooled easy handle and what its present exchange has received."""
+    """A pooled easy handle and what its current exchange has received."""
 
     __slots__ = (
         "blocked",
@@ -71,18 +71,18 @@ class Transfer:
         self.bytes_seen = 0
         self.cap = 0
         self.truncated = False
-        self.blocked: str | None = None  # why the guard refused the last address it refused
+        self.blocked: str | None = None  # why the guard refused the last refused address
         self.future: asyncio.Future[int] | None = None
         self.opened: socket.socket | None = None
         self.sent = 0
-        self.is_fresh = False  # this exchange has opened a connection of its own
+        self.is_fresh = False  # this exchange has opened its own connection
         self.url = ""
         self.timeout_ms = 0
         self.is_large = False
-        self.told = ""  # the name this exchange brings libcurl news of, as host:port
+        self.told = ""  # the name whose addresses this exchange updates in libcurl, as host:port
 
     def receive(self, chunk: bytes) -> int | None:
-        """Keep what fits; tell libcurl to stop at the first byte that does not."""
+        """Keeps the bytes that fit; stops libcurl at the first byte that does not."""
         self.bytes_seen += len(chunk)
         self.body += chunk
         if self.bytes_seen > self.cap:
@@ -92,9 +92,9 @@ class Transfer:
         return None
 
     def allow_sending(self, address: str, own_address: str, port: int, own_port: int) -> int:
-        """Let one request go and no second: libcurl repeats one whose kept connection broke before an answer.
+        """Allows one request and no second: libcurl repeats a request whose kept connection broke before a response.
 
-        A connection that the peer had closed before does not count: what is sent there, nobody reads.
+        A connection that the peer had already closed does not count: bytes sent there are never read.
         """
         if own_port in self.lost_ports:
             self.lost_ports.discard(own_port)
@@ -116,7 +116,7 @@ class Transfer:
         return self.opened
 
     def prepare_socket(self, fd: int, purpose: int) -> int:
-        """pycurl has given libcurl a copy of the socket, `fd`, that child processes would inherit."""
+        """pycurl gives libcurl a copy of the socket, `fd`, that child processes would inherit."""
         os.set_inheritable(fd, False)
         self.is_fresh = True
         if self.opened is not None:
@@ -126,7 +126,7 @@ class Transfer:
 
 
 class CurlMulti:
-    """The transfers in flight and the connections kept for the next ones. Bound to the loop it is made on."""
+    """The transfers in flight and the connections kept for later ones. Bound to the loop it was created on."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class CurlMulti:
         self._lost_ports: set[int] = set()  # local ports of kept connections that their peers have closed
         self._pools: dict[tuple[str, bool], list[Transfer]] = {}
         self._transfers: list[Transfer] = []
-        self._entries: dict[str, str] = {}  # where libcurl was told that a host:port leads
+        self._entries: dict[str, str] = {}  # addresses that libcurl was given for a host:port
         self._queue: deque[asyncio.Future[None]] = deque()
         self._active = 0
         self._kick_is_due = False
@@ -170,12 +170,12 @@ class CurlMulti:
         timeout_ms: int,
         cap: int,
     ) -> tuple[int, Transfer]:
-        """libcurl's code (0: complete) and the transfer, to be read and then given back with `release`.
+        """Returns libcurl's code (0: complete) and the transfer, to be read and then returned with `release`.
 
-        `entry` is where the name in `host_key` leads, `host:port:address,...`; empty when the URL has an address.
+        `entry` is the resolved name of `host_key`, `host:port:address,...`; empty if the URL has an address.
 
-        When `connections_max` exchanges are in flight it waits for a place first; the deadline starts after that,
-        so that our own congestion is not reported as the target's slowness.
+        If `connections_max` exchanges are in flight, it waits for a place first. The deadline starts after that, so our
+        own congestion is not reported as the target's slowness.
         """
         while self._active >= self._connections_max:
             await self._wait_for_place()
@@ -201,14 +201,14 @@ class CurlMulti:
         try:
             return await future, transfer
         except asyncio.CancelledError:
-            if transfer.future is not None:  # else it ended in the same turn of the loop
+            if transfer.future is not None:  # otherwise it ended in the same turn of the loop
                 self._retire(transfer)
                 self._entries.pop(transfer.told, None)  # libcurl may not have read it yet
             self.release(transfer)
             raise
 
     def release(self, transfer: Transfer) -> None:
-        """Give a transfer back. Nothing it received may be looked at afterwards."""
+        """Returns a transfer to the pool. Its data must not be read afterwards."""
         transfer.head.clear()
         transfer.body.clear()
         transfer.bytes_seen = 0
@@ -223,7 +223,7 @@ class CurlMulti:
         transfer.pool.append(transfer)
 
     def close(self) -> None:
-        """Cancel what is in flight and close every connection; nothing can be exchanged afterwards."""
+        """Cancels transfers in flight and closes every connection; no exchange is possible afterwards."""
         self._connections_max = 0
         if self._timer is not None:
             self._timer.cancel()
@@ -235,14 +235,14 @@ class CurlMulti:
                 future.cancel()
         self._multi.close()
         for transfer in self._transfers:
-            transfer.is_large = False  # its call may still release it, and a closed handle takes no options
+            transfer.is_large = False  # its call may still release it, and a closed handle accepts no options
             transfer.curl.close()
             transfer.curl.transfer = None
         self._transfers.clear()
         self._sockets.close()
 
     def _new_transfer(self, method: str, has_body: bool) -> Transfer:
-        """A handle with everything set that no exchange of this method changes."""
+        """A handle with every option set that is the same for all exchanges of this method."""
         transfer = Transfer(self._guard, self._pools.setdefault((method, has_body), []), self._lost_ports)
         self._transfers.append(transfer)
         setopt = transfer.curl.setopt
@@ -275,7 +275,9 @@ class CurlMulti:
         return transfer
 
     def _set_entry(self, transfer: Transfer, host_key: str, entry: str) -> None:
-        """Tell libcurl where a name leads. It keeps that for good, so the oldest is taken back when there are many."""
+        """Gives libcurl the addresses of a name. It keeps them forever, so the oldest are removed when there are
+        many.
+        """
         changes = [entry]
         if len(self._entries) >= ENTRIES_MAX and host_key not in self._entries:
             oldest = next(iter(self._entries))
@@ -287,14 +289,14 @@ class CurlMulti:
 
     async def _wait_for_place(self) -> None:
         if self._connections_max <= 0:
-            raise RuntimeError("the wire is closed")
+            raise RuntimeError("the HTTP client is closed")
         place = self._loop.create_future()
         self._queue.append(place)
         try:
             await place
         except asyncio.CancelledError:
             if not place.cancelled():
-                self._give_place()  # it was ours already; the next in line must not wait for nothing
+                self._give_place()  # the place was ours already; the next in line must not wait in vain
             elif place in self._queue:
                 self._queue.remove(place)
             raise
@@ -307,10 +309,10 @@ class CurlMulti:
                 return
 
     def _on_timer(self, timeout_ms: int) -> None:
-        """libcurl wants to be called after `timeout_ms`, or not at all when it is negative.
+        """libcurl asks to be called after `timeout_ms`, or not at all if it is negative.
 
-        Zero comes with every new transfer: one kick at the end of this turn of the loop starts them all. A later
-        time than the one already set is only noted, because the old timer will look again when it fires.
+        Zero comes with every new transfer: one call at the end of this turn of the loop starts them all. A later time
+        than the current one is only noted, because the old timer will check again when it fires.
         """
         if timeout_ms == 0:
             if not self._kick_is_due:
@@ -346,13 +348,13 @@ class CurlMulti:
     def _kick(self) -> None:
         self._kick_is_due = False
         if self._connections_max <= 0:
-            return  # closed between the order and the kick
-        self._sockets.look()  # which kept connections are lost must be known before anything is sent on them
+            return  # closed between scheduling and running the callback
+        self._sockets.look()  # lost connections must be known before anything is sent on them
         self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self._collect()
 
     def _collect(self) -> None:
-        """Wake the calls whose transfers have ended."""
+        """Wakes the calls whose transfers have ended."""
         _, complete, failed = self._multi.info_read()
         for curl in complete:
             self._finish(curl.transfer, 0)
@@ -366,7 +368,7 @@ class CurlMulti:
             future.set_result(code)
 
     def _retire(self, transfer: Transfer) -> None:
-        """Take a transfer off the wire; an unfinished one loses its connection."""
+        """Removes a transfer from libcurl; an unfinished one loses its connection."""
         transfer.future = None
         self._multi.remove_handle(transfer.curl)
         self._active -= 1

@@ -1,18 +1,18 @@
 """Decide whether a connection to an address may be opened. Pure: same table, same answer.
 
-It judges addresses, never names: the caller asks at the moment a socket is about to be opened, so a name
-that changes its answer between two looks (rebinding) gains nothing. The table is ours, because what
-`ipaddress` calls global differs between Python releases; that answer is only a second net under it.
+The guard judges addresses, never names: the caller asks when a socket is about to be opened, so a name that changes its
+answer between two lookups (rebinding) gains nothing. The table is our own, because `ipaddress` changes its meaning of
+global between Python releases; its answer is only a second check.
 
-An IPv6 address that carries an IPv4 one inside (mapped, compatible, NAT64, 6to4, Teredo) is refused,
-unless the operator allows the wrapping network and the address inside passes as well.
-Metadata addresses are refused whatever the operator allows. What cannot be read is refused.
+An IPv6 address that contains an IPv4 one (mapped, compatible, NAT64, 6to4, Teredo) is refused, unless the operator
+allows the wrapping network and the address inside passes as well. Metadata addresses are refused whatever the operator
+allows. Unreadable input is refused.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
 
-# Cloud metadata: whoever reaches one of these holds the machine's credentials.
+# Cloud metadata: access to one of these addresses reveals the machine's credentials.
 METADATA = {
     IPv4Address("169.254.169.254"): "AWS, Google, Azure and others",
     IPv4Address("169.254.170.2"): "AWS container credentials",
@@ -69,12 +69,12 @@ DENIED_V6 = tuple(
     )
 )
 
-GLOBAL_UNICAST = IPv6Network("2000::/3")  # all that IANA has given out for general use
-UNWRAPPED = frozenset({IPv6Address("::"), IPv6Address("::1")})  # themselves, and no IPv4 address inside
+GLOBAL_UNICAST = IPv6Network("2000::/3")  # everything that IANA has assigned for general use
+UNWRAPPED = frozenset({IPv6Address("::"), IPv6Address("::1")})  # allowed as they are, and no IPv4 address inside
 
 
 class Wrapper(NamedTuple):
-    """A network whose addresses carry an IPv4 address, `shift` bits from the right (None: the place is not fixed)."""
+    """A network whose addresses contain an IPv4 address, `shift` bits from the right (None: the position varies)."""
 
     network: IPv6Network
     words: str
@@ -94,11 +94,13 @@ WRAPPERS = (
 ANYWHERE = (IPv4Network("0.0.0.0/0"), IPv6Network("::/0"))
 RULE = "only public addresses are called, and networks the operator allows (MAINSPRING_ALLOW_CIDRS)"
 NEVER = "that is never called, whatever networks the operator allows"
-VERDICTS_MAX = 4_096  # answers remembered; a hostile name server must not grow this without end
+VERDICTS_MAX = 4_096  # cached answers; a hostile name server must not grow this without bound
 
 
 class AddressGuard:
-    """`allow` re-opens private networks an operator wants called. `own` names our own listeners (address, port)."""
+    """`allow` permits private networks that an operator wants to call. `own` lists our own listeners (address,
+    port).
+    """
 
     def __init__(
         self, allow: tuple[IPv4Network | IPv6Network, ...] = (), *, own: frozenset[tuple[str, int]] = frozenset()
@@ -109,7 +111,7 @@ class AddressGuard:
         self._verdicts: dict[tuple[str, int], str | None] = {}
 
     def verdict(self, address: str | IPv4Address | IPv6Address, port: int = 0) -> str | None:
-        """None when a connection is allowed, else why not, in words: `127.0.0.1 is loopback (127.0.0.0/8)`."""
+        """None if a connection is allowed, otherwise the reason: `127.0.0.1 is loopback (127.0.0.0/8)`."""
         key = (str(address), port)
         if key in self._verdicts:
             return self._verdicts[key]
@@ -119,7 +121,7 @@ class AddressGuard:
         return verdict
 
     def refusal(self, address: str, port: int = 0) -> str | None:
-        """The verdict with its rule, which says whether an operator can do something about it."""
+        """The verdict with its rule, which tells whether an operator can change it."""
         verdict = self.verdict(address, port)
         if verdict is None:
             return None
@@ -162,7 +164,7 @@ class AddressGuard:
         for network, words in DENIED_V6:
             if address in network:
                 return f"{address} is {words} ({network})"
-        return None if address in GLOBAL_UNICAST else f"{address} lies outside global unicast ({GLOBAL_UNICAST})"
+        return None if address in GLOBAL_UNICAST else f"{address} is outside global unicast ({GLOBAL_UNICAST})"
 
     def _judge_wrapped(self, address: IPv6Address, wrapper: Wrapper, port: int, is_allowed: bool) -> str | None:
         if wrapper.shift is None:
@@ -176,7 +178,7 @@ class AddressGuard:
 
 
 def judge_name(host: str, allowed: tuple[IPv4Network | IPv6Network, ...]) -> str | None:
-    """The verdict on an address or on this machine's own name; None for other names: who calls one learns where to."""
+    """The verdict on an address or this machine's own name; None for other names, which are judged when called."""
     address = "127.0.0.1" if host == "localhost" or host.endswith(".localhost") else host.strip("[]")
     try:
         ip_address(address)

@@ -1,20 +1,20 @@
-"""Make the HTTP call of a run and say how it ended. The only way out of Mainspring for a tenant's request.
+"""Make the HTTP call of a run and return its outcome. The only exit for a tenant's requests.
 
     caller = HttpCaller(AddressGuard(), Vault(ring), clock=now)
     outcome = await caller.call(request)
 
-Every ending is an Outcome with a stable `error_code`; only cancellation raises. One deadline covers name, connection,
-TLS, request and response, over all redirects. What must not break: nothing goes out unsigned that should be signed,
-nothing goes to an address the guard refuses, and no secret comes back into what is stored.
+Every result is an Outcome with a stable `error_code`; only cancellation raises. One deadline covers name resolution,
+connection, TLS, request and response, over all redirects. The rule that must not break: nothing goes out unsigned that
+should be signed, nothing goes to an address the guard refuses, and no secret is stored with the response.
 
     blocked   invalid_request, secret, signing (nothing was sent), blocked_address (nothing was sent there)
     timeout   deadline
-    failure   dns, connect (also: broken off before an answer), tls, protocol, headers_too_large,
+    failure   dns, connect (also: closed before a response), tls, protocol, headers_too_large,
               redirect_limit, redirect_invalid, http_status, condition
 
-Bodies are asked for unencoded (`Accept-Encoding: identity`), so that the cap counts the bytes that are stored and a
-compression bomb stays a small file; what a target compresses all the same is kept as it came.
-A name with several addresses is not refused as a whole: those the guard refuses are left out.
+Bodies are requested unencoded (`Accept-Encoding: identity`), so that the cap counts the stored bytes and a compression
+bomb stays small; a body that the target compresses anyway is stored as received. A name with several addresses is not
+refused as a whole: addresses that the guard refuses are left out.
 """
 
 import asyncio
@@ -52,14 +52,14 @@ REDIRECTS_MAX = 5
 CONNECTIONS_MAX = 512  # sockets, in use and kept; below the usual limit of 1,024 files
 PLANS_MAX = 4_096
 ERROR_CHARS_MAX = 500
-LOCATIONS = frozenset({"location", "content-location"})  # response headers that hold a URL
+LOCATIONS = frozenset({"location", "content-location"})  # response headers that contain a URL
 REDACTED = b"[redacted]"
-REDACTED_CHARS_MIN = 6  # shorter than this, a secret is found in every text
+REDACTED_CHARS_MIN = 6  # a shorter secret occurs in every text
 
-LATE = Route(Resolution(()))  # no answer within the deadline
+LATE = Route(Resolution(()))  # no response within the deadline
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 CURL_TOO_LARGE = 100
-# libcurl's codes by what a person can do about them; all others mean the peer broke the protocol.
+# libcurl's codes by what a person can do about them; all others mean that the peer violated the protocol.
 CODES = {
     pycurl.E_COULDNT_RESOLVE_HOST: "dns",
     pycurl.E_COULDNT_CONNECT: "connect",
@@ -79,10 +79,10 @@ Judge = Callable[[str, int, Headers, bytes, int], bool | str]
 
 
 class HttpCaller:
-    """Calls targets on behalf of tenants. One for a process and loop; any number of calls at once.
+    """Calls targets on behalf of tenants. One instance per process and loop, any number of concurrent calls.
 
-    `connections_max` bounds calls in flight and sockets (512); `allow_ports` opens ports that `check_url` refuses;
-    `ca_file` replaces the system's certificate authorities; `conditions` judges success conditions (CEL).
+    `connections_max` bounds calls in flight and sockets (512); `allow_ports` permits ports that `check_url` refuses;
+    `ca_file` replaces the system's certificate authorities; `conditions` evaluates success conditions (CEL).
     """
 
     def __init__(
@@ -107,16 +107,16 @@ class HttpCaller:
         self._connections_max = connections_max
         self._ca_file = ca_file
         self._lookup = lookup
-        self._lines: tuple[CurlMulti, Resolver] | None = None  # made on the loop of the first call
+        self._lines: tuple[CurlMulti, Resolver] | None = None  # created on the loop of the first call
         self._plans: dict[HttpAction, RequestTemplate] = {}
         self._queries: dict[tuple[str, str, str], tuple[Target, tuple[str, ...]]] = {}
 
     async def call(self, request: Request) -> Outcome:
-        """Make one attempt.
+        """Makes one attempt.
 
-        1. Check and prepare the action; open its secrets and signing keys; if any of it fails, send nothing.
-        2. Exchange, following redirects while the action allows and the deadline lasts.
-        3. Judge the response and take every secret that was sent out of what is kept.
+        1. Check and prepare the request; decrypt its secrets and signing keys; if any of it fails, send nothing.
+        2. Exchange, following redirects while the endpoint allows them and the deadline lasts.
+        3. Judge the response and redact every secret that was sent.
         """
         action = request.action
         try:
@@ -129,16 +129,16 @@ class HttpCaller:
         except MainspringError as fault:
             return _unsent("secret", str(fault))
         try:
-            letter = self._letter(plan, target, request, secrets)
+            prepared = self._prepared_request(plan, target, request, secrets)
         except MainspringError as fault:
             return _unsent("signing", str(fault))
-        outcome = _without_queries(await self._deliver(letter, request))
+        outcome = _without_queries(await self._deliver(prepared, request))
         if not secrets and not request.hidden and not hidden:
             return outcome
         return _redacted(outcome, [*(value for _, value in secrets), *request.hidden, *hidden])
 
     async def aclose(self) -> None:
-        """Cancel every call in flight and close every connection."""
+        """Cancels every call in flight and closes every connection."""
         if self._lines is not None:
             self._lines[0].close()
 
@@ -165,7 +165,7 @@ class HttpCaller:
         return tuple(opened)
 
     def _open_query(self, plan: RequestTemplate, request: Request) -> tuple[Target, tuple[str, ...]]:
-        """The target with its query string, and what of it must not come back; made once for each endpoint."""
+        """The target with its query string, and the parts to redact; computed once per endpoint."""
         place = query_place(request.tenant_id, request.endpoint_id)
         key = (plan.target.url, request.action.query, place)
         found = self._queries.get(key)
@@ -177,7 +177,7 @@ class HttpCaller:
             self._queries[key] = found
         return found
 
-    def _letter(
+    def _prepared_request(
         self, plan: RequestTemplate, target: Target, request: Request, secrets: tuple[tuple[str, str], ...]
     ) -> PreparedRequest:
         keys: tuple[str, ...] = ()
@@ -187,14 +187,14 @@ class HttpCaller:
         lines: list[Line] = [header_line(name, value) for name, value in secrets]
         return prepare_request(plan, target, request, int(self._clock().timestamp()), lines, keys)
 
-    async def _deliver(self, letter: PreparedRequest, request: Request) -> Outcome:
-        """Exchange until an answer is final. `spent_us` is how much of the deadline earlier steps have used."""
+    async def _deliver(self, prepared: PreparedRequest, request: Request) -> Outcome:
+        """Exchanges until a response is final. `spent_us` is the part of the deadline used by earlier steps."""
         wire, resolver = self._lines or self._open_lines()
         action = request.action
         hops_max = min(action.redirects_max, REDIRECTS_MAX)
         hops = spent_us = 0
         while True:
-            target, entry = letter.target, ""
+            target, entry = prepared.target, ""
             if target.name is not None:
                 route = resolver.known_route(target.name, target.port)
                 if route is None:
@@ -203,10 +203,10 @@ class HttpCaller:
                     return _unreached(target, route, action, spent_us)
                 entry = route.entry
             code, transfer = await wire.exchange(
-                letter.method,
+                prepared.method,
                 target.url,
-                letter.lines,
-                letter.body,
+                prepared.lines,
+                prepared.body,
                 host_key=target.host_key,
                 entry=entry,
                 timeout_ms=max(1, action.timeout_ms - spent_us // 1_000),
@@ -220,16 +220,16 @@ class HttpCaller:
                 return _amended(outcome, "redirect_limit", f"more than {hops_max} redirects; the last was not followed")
             location = value_of(outcome.headers, "location")
             if location is None:
-                return _amended(outcome, "redirect_invalid", f"HTTP {outcome.status_code} names no Location to go to")
+                return _amended(outcome, "redirect_invalid", f"HTTP {outcome.status_code} has no Location header")
             try:
-                letter = redirected(letter, outcome.status_code, location, self._allow_ports)
+                prepared = redirected(prepared, outcome.status_code, location, self._allow_ports)
             except InvalidInput as refusal:
                 return _amended(outcome, "redirect_invalid", f"redirect refused: {refusal}")
             hops += 1
             spent_us = outcome.phases.total_us if outcome.phases else spent_us
 
     async def _look_up(self, resolver: Resolver, target: Target, request: Request, spent_us: int) -> tuple[Route, int]:
-        """The route and the microseconds spent so far; a route that is `late` when the deadline passed meanwhile."""
+        """The route and the microseconds spent so far; a route is `late` if the deadline passed meanwhile."""
         assert target.name is not None
         time = asyncio.get_running_loop().time
         started_at = time()
@@ -242,7 +242,7 @@ class HttpCaller:
         return route, spent_us + int((time() - started_at) * 1_000_000)
 
     def _read(self, code: int, transfer: Transfer, action: HttpAction, offset_us: int) -> Outcome:
-        """Turn what a transfer received into an outcome; the status is judged here, redirects are not."""
+        """Turns what a transfer received into an outcome; judges the status but not redirects."""
         info = transfer.curl.getinfo
         status_code: int = info(pycurl.RESPONSE_CODE)
         headers = read_headers(transfer.head)
@@ -250,14 +250,14 @@ class HttpCaller:
             dns_us = offset_us + info(pycurl.NAMELOOKUP_TIME_T)
             connect_us = offset_us + info(pycurl.CONNECT_TIME_T)
             tls_us = offset_us + info(pycurl.APPCONNECT_TIME_T)
-        else:  # a kept connection: nothing to resolve, connect or shake hands with
+        else:  # a kept connection: no name resolution, connection or TLS handshake
             dns_us = connect_us = tls_us = offset_us
         first_byte_us = offset_us + info(pycurl.STARTTRANSFER_TIME_T)
         phases = Phases(dns_us, connect_us, tls_us, first_byte_us, offset_us + info(pycurl.TOTAL_TIME_T))
         duration_ms = (phases.total_us + 500) // 1_000
         truncated = transfer.truncated
         if truncated:
-            code = pycurl.E_OK  # we stopped reading; that is no fault of the target
+            code = pycurl.E_OK  # we stopped reading; that is not a fault of the target
         body = None
         if transfer.bytes_seen:
             kind = value_of(headers, "content-type") or ""
@@ -285,7 +285,7 @@ class HttpCaller:
     def _verdict(
         self, action: HttpAction, status_code: int, headers: Headers, body: Body | None, duration_ms: int
     ) -> tuple[str, str] | None:
-        """None for success, else the code and the words."""
+        """None for success, otherwise the code and the message."""
         if (fault := fault_of(headers)) is not None:
             return "protocol", fault
         accepted = action.accept_codes
@@ -314,19 +314,19 @@ def _failure(code: int, transfer: Transfer, action: HttpAction) -> tuple[str, st
     if code == pycurl.E_COULDNT_CONNECT and transfer.blocked is not None:
         return "blocked_address", f"not called: {transfer.blocked}"
     if code == CURL_TOO_LARGE:
-        return "headers_too_large", f"the response's head is larger than {HEAD_BYTES_MAX} bytes"
+        return "headers_too_large", f"the response headers are larger than {HEAD_BYTES_MAX} bytes"
     words = clean_text(transfer.curl.errstr() or pycurl.easy_strerror(code), ERROR_CHARS_MAX)
     error_code = CODES.get(code, "protocol")
     if error_code == "deadline":
         return error_code, f"no complete response within {action.timeout_ms} ms: {words}"
     if code in BROKEN_OFF and not transfer.head:
-        rest = "it is not known whether the request arrived" if code == pycurl.E_ABORTED_BY_CALLBACK else words
-        return "connect", f"the connection was broken off before an answer: {rest}"
+        rest = "the request may or may not have arrived" if code == pycurl.E_ABORTED_BY_CALLBACK else words
+        return "connect", f"the connection was closed before a response: {rest}"
     return error_code, words
 
 
 def _unreached(target: Target, route: Route, action: HttpAction, spent_us: int) -> Outcome:
-    """The ending of a call whose name led nowhere."""
+    """The outcome of a call whose name could not be resolved."""
     if route is LATE:
         error_code, error = "deadline", f"{target.name} was not resolved within {action.timeout_ms} ms"
     elif route.blocked is not None:
@@ -352,7 +352,7 @@ def _amended(outcome: Outcome, error_code: str, error: str) -> Outcome:
 
 
 def _without_queries(outcome: Outcome) -> Outcome:
-    """The outcome without the query string of a redirect's target: it may hold a token, as the endpoint's own does."""
+    """The outcome without the query string of a redirect's target, which may hold a token like the endpoint's own."""
     if not any("?" in value and name.lower() in LOCATIONS for name, value in outcome.headers):
         return outcome
     headers = [(name, shown_url(value) if name.lower() in LOCATIONS else value) for name, value in outcome.headers]
@@ -360,9 +360,9 @@ def _without_queries(outcome: Outcome) -> Outcome:
 
 
 def _redacted(outcome: Outcome, secrets: list[str]) -> Outcome:
-    """The outcome without the values that were sent as secrets, whole or as their last word (`Bearer <token>`).
+    """The outcome without the values sent as secrets, whole or as their last word (`Bearer <token>`).
 
-    By value, as they were sent; a target that encodes a secret before it echoes it is not caught.
+    Matches values as they were sent; a secret that a target encodes before echoing it is not caught.
     """
     found = {
         text for value in secrets for text in (value.strip(), value.split(" ")[-1]) if len(text) >= REDACTED_CHARS_MIN
@@ -383,7 +383,7 @@ def _redacted(outcome: Outcome, secrets: list[str]) -> Outcome:
 
 
 def _raw(text: str) -> bytes:
-    """As it was sent; what was decoded from a query string may hold any character."""
+    """As sent; a value decoded from a query string may hold any character."""
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
@@ -397,7 +397,7 @@ def _hide(text: str, secrets: list[str]) -> str:
 
 
 def _without_cut_secret(data: bytes, secret: bytes) -> bytes:
-    """A body cut in the middle of a secret ends with its beginning; that goes too."""
+    """A body cut in the middle of a secret ends with its beginning, which is redacted too."""
     for length in range(len(secret) - 1, REDACTED_CHARS_MIN - 1, -1):
         if data.endswith(secret[:length]):
             return data[:-length] + REDACTED

@@ -1,6 +1,7 @@
-"""The file that holds the secret keys, one on a line: the first seals, all of them open.
+"""The file with the secret keys, one per line: the first encrypts, all of them decrypt.
 
-It is made at the first start, and only ever replaced whole: who reads it meanwhile finds the old text or the new one.
+It is created at the first start and only ever replaced as a whole, so a concurrent reader gets the old text or the new
+one.
 """
 
 import os
@@ -27,22 +28,28 @@ class KeyFile:
         self._seen: tuple[int, ...] = ()
 
     def read(self) -> tuple[bytes, ...]:
-        """The keys in the file, which is made on first use with mode 0600. Two that start at once get the same key.
+        """The keys in the file, which is created on first use with mode 0600. Two processes that start at once get the
+        same key.
 
-        1. Look for the file; if it is there, refuse it when others may read or change it, else read it.
-        2. If not, write a new key beside it and link it into place: a link never replaces and is never half written.
+        1. If the file exists, refuse it if others may read or change it, otherwise read it.
+        2. If not, write a new key beside it and link it into place: a link never replaces a file and is never half
+           written.
         3. Read what is in place now, ours or the other process's.
         """
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with self._draft([new_key()]) as draft, suppress(FileExistsError):  # another won; its key is the key
+            with (
+                self._draft([new_key()]) as draft,
+                suppress(FileExistsError),
+            ):  # another process was first; its key is used
                 os.link(draft, self.path)
         return self._read()
 
     def reread(self) -> tuple[bytes, ...]:
-        """The keys, where the file is another than the one that was read last; else none. A look costs microseconds.
+        """The keys if the file changed since it was last read, otherwise none. A check costs microseconds.
 
-        None either where it cannot be used: who has read good keys goes on with those, and the next start says why.
+        Returns none if the file is unusable: a process with valid keys keeps them, and the next start reports the
+        error.
         """
         try:
             return () if self._marks(os.stat(self.path)) == self._seen else self._read()
@@ -50,7 +57,7 @@ class KeyFile:
             return ()
 
     def write(self, keys: Sequence[bytes]) -> None:
-        """Put these keys in the place of what is there, for the same owner; they are on the disk when this returns."""
+        """Replaces the keys, for the same owner; they are synced to disk on return."""
         target = self.path.resolve()  # a link stays a link
         owned = target.stat()
         with self._draft(keys, like=owned) as draft:
@@ -64,8 +71,10 @@ class KeyFile:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep others from changing the file; raises Conflict where somebody does so now. Ends with the process."""
-        import fcntl  # not on every platform, and needed for this alone
+        """Prevents others from changing the file. Raises Conflict if another process is changing it. Ends with the
+        process.
+        """
+        import fcntl  # not available on every platform, and needed only here
 
         folder = os.open(self.path.resolve().parent, os.O_RDONLY)
         try:
@@ -73,7 +82,8 @@ class KeyFile:
                 fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise Conflict(
-                    f"another process is changing the keys in {self.path}; one at a time may; wait until it has ended",
+                    f"another process is changing the keys in {self.path}; only one may at a time; wait "
+                    "until it has ended",
                     kind="key file",
                     name=str(self.path),
                 ) from None
@@ -88,15 +98,16 @@ class KeyFile:
         mode = stat.S_IMODE(about.st_mode)
         if mode & 0o007:
             raise Misconfigured(
-                f"key file {str(self.path)!r} has mode {mode:04o}, so everyone on this machine may read it; "
-                f"only its owner may; run: chmod 600 {self.path}",
+                f"key file {str(self.path)!r} has mode {mode:04o}, so other users of this machine may read "
+                f"it; only its owner may; run: chmod 600 {self.path}",
                 setting=SETTING,
             )
         keys = parse_keys(text)
         if not keys:
             raise Misconfigured(
-                f"key file {str(self.path)!r} does not hold a key; it must be the base64 of {KEY_BYTES} bytes, for "
-                "each key a line; put the right file back, or move this one away to have a new key made",
+                f"key file {str(self.path)!r} does not contain a key; it must have the base64 of "
+                f"{KEY_BYTES} bytes per line; restore the right file, or move this one away to create a new "
+                "key",
                 setting=SETTING,
             )
         self._seen = self._marks(about)
@@ -104,7 +115,7 @@ class KeyFile:
 
     @contextmanager
     def _draft(self, keys: Sequence[bytes], like: os.stat_result | None = None) -> Iterator[Path]:
-        """A file beside the real one, on the disk; gone in the end if it has not become the real one."""
+        """A temporary file beside the real one, synced to disk; removed unless it replaced the real one."""
         draft = self.path.resolve().with_name(f".{self.path.name}.{secrets.token_hex(8)}")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:

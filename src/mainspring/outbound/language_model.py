@@ -1,8 +1,8 @@
-"""Language models by way of pydantic-ai: OpenAI and whatever speaks like it, Anthropic, Google. One session at a time.
+"""Talk to language models through pydantic-ai: OpenAI and compatible servers, Anthropic, Google. One session at a time.
 
-Whatever a model or its server does wrong (errors, garbage, silence, endless talk) becomes a value. The libraries below
-cost half a second, forty megabytes, and tens of milliseconds at every request: they are imported in the process behind
-the model_process alone.
+Any failure of a model or its server (errors, invalid data, silence, endless replies) becomes a value. The libraries
+cost half a second, forty megabytes, and tens of milliseconds at every request, so only the child of `model_process`
+imports them.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mainspring.outbound.watched_model import WatchedModel
 
 FAULT_CHARS_MAX = 500
-KEY_CHARS_MIN = 6  # a shorter one is a placeholder for a server that wants none, and a piece of ordinary words
+KEY_CHARS_MIN = 6  # a shorter one is a placeholder for a server that needs none, and occurs in ordinary text
 OUTPUT_TOKENS_MAX = 4_000  # of one answer
 PROVIDERS = {"openai": ("openai", "ai"), "anthropic": ("anthropic", "anthropic"), "google": ("google.genai", "google")}
 """What each needs: a library, and the extra of ours that brings it."""
@@ -36,7 +36,7 @@ ToolCaller = Callable[[str, dict[str, object]], Coroutine[Any, Any, str]]
 
 
 class PydanticAiModel:
-    """`make` gives the model of a session; `now` is for servers that say when to come back, and not what time it is."""
+    """`make` creates the model of a session; `now` is for servers that say when to retry but not what time it is."""
 
     def __init__(
         self,
@@ -84,17 +84,19 @@ class PydanticAiModel:
         except UsageLimitExceeded as limit:
             fault, spent = self._words(limit), True
         except TimeoutError:
-            fault, spent = f"no end within {budget.seconds:g} s", True
+            fault, spent = f"no result within {budget.seconds:g} s", True
         except IncompleteToolCall as cut:
             fault, watched.is_truncated, unfinished = self._words(cut), True, True
         except ModelConnectionError as away:
-            fault = f"no connection to {self._server}: {self._words(away)}; see that it runs, and MAINSPRING_MODEL_URL"
+            fault = (
+                f"no connection to {self._server}: {self._words(away)}; check that it runs, and MAINSPRING_MODEL_URL"
+            )
         except ModelHTTPError as refused:
             fault, refusal = self._words(refused), refused
         except UnexpectedModelBehavior as odd:
             fault, spent = self._words(odd), talk.is_exhausted
             unfinished = watched.is_heard
-        except Exception as wrong:  # whatever a strange reply makes the library below raise is that reply's fault
+        except Exception as wrong:  # any exception that an unusual reply causes in the library is a failed session
             fault = self._words(wrong)
         fault = client.fault or fault
         return Conversation(
@@ -113,11 +115,11 @@ class PydanticAiModel:
 
     @property
     def _server(self) -> str:
-        """Its host alone: a URL may hold a password."""
+        """Only its host: a URL may contain a password."""
         return f"the model's server {urlsplit(self._url).hostname}" if self._url else "the model's provider"
 
     def _words(self, fault: BaseException) -> str:
-        """The fault in one line, without the key, should a server have sent it back."""
+        """The error in one line, without the key in case a server echoed it."""
         text = f"{type(fault).__name__}: {fault}"
         return clean_text(
             text.replace(self._key, "[key]") if len(self._key) >= KEY_CHARS_MIN else text, FAULT_CHARS_MAX
@@ -125,7 +127,7 @@ class PydanticAiModel:
 
 
 class _Talk:
-    """One conversation: tools while there are calls left, then the last tool alone, whose arguments must fit it."""
+    """One conversation: tools while calls are left, then only the last tool, whose arguments must be valid."""
 
     def __init__(
         self, model: "WatchedModel", tools: Sequence[ToolSpec], final: ToolSpec, call: ToolCaller, budget: Budget
@@ -170,7 +172,7 @@ class _Talk:
 
         async def execute(**arguments: object) -> str:
             if self.is_exhausted:
-                return f"refused: {self._budget.tool_calls} tool calls are all there are; call {self._final.name}"
+                return f"refused: the limit of {self._budget.tool_calls} tool calls is reached; call {self._final.name}"
             self._called += 1
             return await self._call(spec.name, arguments)
 
@@ -180,7 +182,7 @@ class _Talk:
         return [] if self.is_exhausted else tools
 
     async def _checked(self, output: dict[str, object]) -> dict[str, object]:
-        """Refused once with the reason; then what fits is kept, if nothing that is required lacks."""
+        """Refuses invalid arguments once with the reason; then keeps the valid ones, if nothing required is missing."""
         from pydantic_ai import ModelRetry
 
         faults = misfits(self._final, output)
@@ -196,7 +198,7 @@ class _Talk:
 
 
 def _retry_after_s(headers: Mapping[str, str], now: Callable[[], datetime] | None) -> float | None:
-    """In seconds, or until a date: by the server's own clock where it says the time, else by ours."""
+    """In seconds, or until a date: by the server's clock if it states the time, otherwise by ours."""
     asked = headers.get("retry-after", "")
     try:
         return max(0.0, float(asked))
@@ -207,7 +209,7 @@ def _retry_after_s(headers: Mapping[str, str], now: Callable[[], datetime] | Non
 
 
 def open_model(name: str, url: str, key: str, now: Callable[[], datetime] | None = None) -> PydanticAiModel:
-    """`openai:NAME`, `anthropic:NAME` or `google:NAME`; with a URL, any server that speaks like that provider."""
+    """`openai:NAME`, `anthropic:NAME` or `google:NAME`; with a URL, any server compatible with that provider."""
     check_model(name, url, key)
     provider, _, model_name = name.partition(":")
     return PydanticAiModel(
@@ -216,24 +218,24 @@ def open_model(name: str, url: str, key: str, now: Callable[[], datetime] | None
 
 
 def check_model(name: str, url: str, key: str) -> None:
-    """Raises Misconfigured for what `open_model` could not open; imports none of the libraries."""
+    """Raises Misconfigured for settings that `open_model` could not open; imports none of the libraries."""
     provider, _, model_name = name.partition(":")
     if provider not in PROVIDERS or not model_name:
         raise Misconfigured(
-            f"MAINSPRING_MODEL={name!r} names no model; write PROVIDER:MODEL with one of {', '.join(PROVIDERS)}, "
-            "for a local server openai:MODEL with MAINSPRING_MODEL_URL",
+            f"MAINSPRING_MODEL={name!r} is not a model; write PROVIDER:MODEL with one of "
+            f"{', '.join(PROVIDERS)}, for a local server openai:MODEL with MAINSPRING_MODEL_URL",
             setting="MAINSPRING_MODEL",
         )
     if not key and not url:
         raise Misconfigured(
-            f"MAINSPRING_MODEL={name!r} needs a key; set MAINSPRING_MODEL_KEY, or MAINSPRING_MODEL_URL for a server "
-            "of your own that wants none",
+            f"MAINSPRING_MODEL={name!r} needs a key; set MAINSPRING_MODEL_KEY, or MAINSPRING_MODEL_URL for "
+            "your own server without a key",
             setting="MAINSPRING_MODEL_KEY",
         )
     if url and not _is_http(url):
         raise Misconfigured(
-            "MAINSPRING_MODEL_URL is no URL of a server; write http://HOST:PORT/v1, or https://, or unset it for the "
-            "provider's own",
+            "MAINSPRING_MODEL_URL is not a server URL; write http://HOST:PORT/v1 or https://, or unset it "
+            "for the provider's own",
             setting="MAINSPRING_MODEL_URL",
         )
     library, extra = PROVIDERS[provider]
@@ -249,7 +251,7 @@ def check_model(name: str, url: str, key: str) -> None:
 def _is_installed(library: str) -> bool:
     try:
         return find_spec(library) is not None
-    except ModuleNotFoundError:  # nor is what it is a part of
+    except ModuleNotFoundError:  # nor is its parent package
         return False
 
 
@@ -257,7 +259,7 @@ def _is_http(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is none
+    except ValueError:  # an invalid port
         return False
 
 

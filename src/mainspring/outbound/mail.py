@@ -1,9 +1,9 @@
-"""Send mail through the operator's server: `smtp://user:password@host:587` or `smtps://host:465`.
+"""Send email through the operator's SMTP server: `smtp://user:password@host:587` or `smtps://host:465`.
 
-STARTTLS is used wherever the server offers it, and its certificate is checked; a password never goes out in the clear,
-except to this machine. `?tls=never` switches STARTTLS off for a server whose certificate is none.
-Every ending is an Outcome: only a server's own words are in it, never the password. A letter whose text the server had
-begun to read when the connection broke may have arrived: `LOST`, as against `NOT_SENT`.
+STARTTLS is used if the server offers it, and its certificate is checked. A password is never sent in the clear, except
+to this machine. `?tls=never` disables STARTTLS for a server without a valid certificate. Every result is an Outcome
+that contains the server's own words, never the password. An email whose text the server had started to read when the
+connection broke may have arrived: `LOST`, as opposed to `NOT_SENT`.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class MailServer(Struct, frozen=True):
 
 
 def read_server(url: str) -> MailServer:
-    """The server that a URL names. The message of a refusal shows nothing of it: it may hold a password."""
+    """The server of a URL. The error message contains nothing of the URL, which may hold a password."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -71,17 +71,18 @@ def read_server(url: str) -> MailServer:
 
 
 def check_address(address: str, *, field: str = "to") -> None:
-    """A mail address as one person writes it; no list, no name, no line break."""
+    """A single email address: no list, no name, no line break."""
     if not _ADDRESS.fullmatch(address) or len(address) > ADDRESS_MAX or "=?" in address:
         raise InvalidInput(
-            f"{field} '{spelled_out(address)[:80]}' is no mail address and no URL; write name@example.com, or https://...",
+            f"{field} '{spelled_out(address)[:80]}' is neither an email address nor a URL; write "
+            "name@example.com, or https://...",
             field=field,
             value=address[:80],
         )
 
 
 class Mailer:
-    """Sends as `sender`. Without a server every message fails, in words that name the setting."""
+    """Sends as `sender`. Without a server every message fails with an error that names the setting."""
 
     def __init__(self, url: str, sender: str, prefix: str = "[Mainspring] ", *, clock: Callable[[], datetime]) -> None:
         self._server = read_server(url) if url else None
@@ -95,25 +96,27 @@ class Mailer:
     async def send(
         self, to: str, title: str, text: str, message_id: str, *, sender: str = "", timeout_s: float = TIMEOUT_S
     ) -> Outcome:
-        """`sender` is another one than usual; `timeout_s` is for the whole letter."""
+        """`sender` overrides the default; `timeout_s` covers the whole email."""
         if self._server is None:
-            return _failed(f"no mail server is set; set {SETTING} to smtp://host:port, and MAINSPRING_MAIL_FROM", 0)
+            return _failed(
+                f"no mail server is configured; set {SETTING} to smtp://host:port, and MAINSPRING_MAIL_FROM", 0
+            )
         started = time.monotonic()
         try:
-            letter = _letter(sender or self._sender, to, self._prefix + title, text, message_id, self._clock())
-            await asyncio.to_thread(_deliver, self._server, letter, to, started + timeout_s)
+            mail = _compose(sender or self._sender, to, self._prefix + title, text, message_id, self._clock())
+            await asyncio.to_thread(_deliver, self._server, mail, to, started + timeout_s)
         except _Lost as fault:
-            return _failed(f"the connection broke after the letter was sent: {fault}", _ms_since(started), LOST)
+            return _failed(f"the connection broke after the email was sent: {fault}", _ms_since(started), LOST)
         except (smtplib.SMTPException, OSError, ssl.SSLError, ValueError) as fault:
             return _failed(_in_words(fault), _ms_since(started))
         return Outcome(RunStatus.SUCCESS, _ms_since(started))
 
 
 class _Lost(Exception):
-    """Whether the server has taken the letter, it did not say."""
+    """The server did not confirm whether it accepted the email."""
 
 
-def _deliver(server: MailServer, letter: Message, to: str, deadline: float) -> None:
+def _deliver(server: MailServer, mail: Message, to: str, deadline: float) -> None:
     context = ssl.create_default_context()
     timeout_s = _left_s(deadline)
     if server.implicit_tls:
@@ -134,12 +137,12 @@ def _deliver(server: MailServer, letter: Message, to: str, deadline: float) -> N
                     "server with STARTTLS"
                 )
             session.login(server.user, server.password)
-        _hand_over(session, letter, to, deadline)
+        _hand_over(session, mail, to, deadline)
 
 
 @contextmanager
 def _leaving(session: smtplib.SMTP) -> Iterator[None]:
-    """Take leave in the end, and mind no answer to that: what became of the letter is known by then."""
+    """Ends the session and ignores the answer: the result of the email is known by then."""
     try:
         yield
     finally:
@@ -148,10 +151,10 @@ def _leaving(session: smtplib.SMTP) -> Iterator[None]:
         session.close()
 
 
-def _hand_over(session: smtplib.SMTP, letter: Message, to: str, deadline: float) -> None:
-    """As `smtplib` does it, but what breaks once the text is on its way is told apart."""
-    text = letter.as_bytes()
-    sender = parseaddr(str(letter["From"]))[1]
+def _hand_over(session: smtplib.SMTP, mail: Message, to: str, deadline: float) -> None:
+    """Like `smtplib`, but distinguishes errors after the text was started."""
+    text = mail.as_bytes()
+    sender = parseaddr(str(mail["From"]))[1]
     code, words = session.mail(sender)
     if code != 250:
         raise smtplib.SMTPSenderRefused(code, words, sender)
@@ -174,30 +177,30 @@ def _left_s(deadline: float) -> float:
     return max(0.1, deadline - time.monotonic())
 
 
-def _letter(sender: str, to: str, title: str, text: str, message_id: str, now: datetime) -> Message:
-    """As bytes that no library reads again: one that did would decode what looks encoded, line breaks and all."""
+def _compose(sender: str, to: str, title: str, text: str, message_id: str, now: datetime) -> Message:
+    """As bytes that no library parses again: it would decode what looks encoded, line breaks included."""
     message = Message(policy=AS_IT_IS)
     message["Subject"] = _as_text(clean_text(spelled_out(title), SUBJECT_MAX))  # type: ignore[assignment]  # compat32
     message["From"] = _without_controls("from", sender)
     message["To"] = _without_controls("to", to)
     message["Date"] = format_datetime(now)  # RFC 5322 requires it; spam filters score email without one
-    # The same for every attempt: a mailbox that has seen it shows it once.
+    # The same for every attempt: a mailbox shows duplicates once.
     message["Message-ID"] = f"<{message_id}@{parseaddr(sender)[1].rpartition('@')[2] or 'mainspring'}>"
-    message["Auto-Submitted"] = "auto-generated"  # so that nobody's holiday answers
-    # Quoted-printable: not every server takes 8 bits.
+    message["Auto-Submitted"] = "auto-generated"  # suppresses automatic replies
+    # Quoted-printable: not every server accepts 8 bits.
     message.set_payload((clean_text(text, 100_000) + "\n").encode(), _UTF8)
     return message
 
 
 def _as_text(value: str) -> str | Header:
-    """A header that readers show as it is written here, also where it looks like an encoded word (RFC 2047)."""
+    """A header that readers show as written, even if it looks like an encoded word (RFC 2047)."""
     return value if value.isascii() and "=?" not in value else Header(value, "utf-8")
 
 
 def _without_controls(field: str, value: str) -> str:
-    """Refuse what holds a control character, in itself or once a reader has decoded it."""
+    """Refuses control characters, as written or as decoded by a reader."""
     if _CONTROL.search(value) or _CONTROL.search(str(make_header(decode_header(value)))):
-        raise ValueError(f"the {field} address holds a control character; remove it")
+        raise ValueError(f"the {field} address contains a control character; remove it")
     return value
 
 
@@ -209,7 +212,7 @@ def _in_words(fault: Exception) -> str:
         return f"the mail server refused user or password: {fault.smtp_code} {_text(fault.smtp_error)}"
     if isinstance(fault, smtplib.SMTPResponseException):
         return f"the mail server answered {fault.smtp_code} {_text(fault.smtp_error)}"
-    return f"the mail could not be sent: {fault}"
+    return f"the email could not be sent: {fault}"
 
 
 def _text(words: bytes | str) -> str:
@@ -226,7 +229,7 @@ def _ms_since(started: float) -> int:
 
 def _refused() -> Misconfigured:
     return Misconfigured(
-        f"{SETTING} is no address of a mail server; write smtp://user:password@host:587 or smtps://host:465, special "
-        "characters percent-encoded",
+        f"{SETTING} is not a mail server URL; write smtp://user:password@host:587 or smtps://host:465, with "
+        "special characters percent-encoded",
         setting=SETTING,
     )

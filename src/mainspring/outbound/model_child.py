@@ -1,6 +1,6 @@
-"""The other side of the model_process: holds the sessions that it is asked for, and asks back for every tool.
+"""The child side of the model process: runs the requested sessions and asks the parent to execute every tool.
 
-It ends when its input does, so it never outlives whoever started it by more than what its model does in one go.
+It exits when its input ends, so it never outlives its parent by more than one operation of its model.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from mainspring.outbound.model_process import (
 )
 from mainspring.ports.planner import Conversation, LanguageModel
 
-TOO_MUCH = "refused: that is too large, or no text that can be written down"
+TOO_MUCH = "refused: the message is too large, or not text that can be encoded"
 
 
 class ModelChild:
-    """`write` sends one line to the model_process."""
+    """`write` sends one line to the parent process."""
 
     def __init__(self, model: LanguageModel, write: Callable[[bytes], object]) -> None:
         self._model = model
@@ -58,7 +58,7 @@ class ModelChild:
             del self._sessions[asked.session]
         if not self._send(Told(asked.session, spoken)):
             spent = Conversation(
-                spoken.tokens_in, spoken.tokens_out, fault=f"what the model said at last was {TOO_MUCH}"
+                spoken.tokens_in, spoken.tokens_out, fault=f"the last message of the model was {TOO_MUCH}"
             )
             self._send(Told(asked.session, spent))
 
@@ -76,7 +76,7 @@ class ModelChild:
         return answer.text
 
     def _send(self, message: ToolRequest | Told) -> bool:
-        """Whether it could be said in one line."""
+        """Whether the message fits in one line."""
         try:
             line = written(message)
         except (ValueError, RecursionError):

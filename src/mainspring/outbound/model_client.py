@@ -1,7 +1,7 @@
-"""The HTTP client of a model's library: replies are bounded in bytes, whatever the server sends.
+"""The HTTP client of a model's library: limits the bytes of every reply.
 
-A library reads a reply to its end before anything else looks at it, so an endless one would grow the memory until the
-session's time is over. Compressed replies are not asked for, and refused: a few kilobytes may become gigabytes.
+A library reads a reply to its end before anything else checks it, so an endless reply would grow the memory until the
+session times out. Compressed replies are not requested, and are refused: a few kilobytes may become gigabytes.
 """
 
 from collections.abc import AsyncIterator
@@ -13,11 +13,11 @@ CONNECT_S = 5.0
 
 
 class ReplyTooLarge(Exception):
-    """The library sees a failed request; `ModelClient.fault` says what happened."""
+    """The library sees a failed request; `ModelClient.fault` has the cause."""
 
 
 class ModelClient(AsyncClient):
-    """Of one session: its connections end with it."""
+    """The client of one session: its connections end with it."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
@@ -29,14 +29,14 @@ class ModelClient(AsyncClient):
         self.fault = ""
 
     async def _refuse(self, _: Request) -> None:
-        """Libraries try a failed request again; the second reply would be as large."""
+        """Libraries retry a failed request; the second reply would be as large."""
         if self.fault:
             raise ReplyTooLarge(self.fault)
 
     async def _bound(self, response: Response) -> None:
         encoding = response.headers.get("content-encoding", "identity").lower()
         if encoding != "identity":
-            self.fault = f"the reply has the Content-Encoding {encoding[:40]!r}, although none was asked for"
+            self.fault = f"the reply has the Content-Encoding {encoding[:40]!r}, although none was requested"
             raise ReplyTooLarge(self.fault)
         assert isinstance(response.stream, AsyncByteStream), "an asynchronous client has such streams"
         response.stream = _Bounded(response.stream, self)
@@ -52,7 +52,7 @@ class _Bounded(AsyncByteStream):
         async for chunk in self._stream:
             size += len(chunk)
             if size > REPLY_BYTES_MAX:
-                self._client.fault = f"a reply of more than {REPLY_BYTES_MAX} bytes is beyond what is read"
+                self._client.fault = f"a reply of more than {REPLY_BYTES_MAX} bytes exceeds the limit"
                 raise ReplyTooLarge(self._client.fault)
             yield chunk
 

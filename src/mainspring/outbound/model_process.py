@@ -1,20 +1,19 @@
-"""A process of its own in which a language model's library holds its sessions. Tools are executed here.
+"""Run the library of a language model in a child process. Tools are executed in this process.
 
-Such a library keeps an interpreter for tens of milliseconds at every request, and nobody knows for how long at a
-hostile reply. Beside a scheduler, in the same process, that makes runs late; over there it can be slow, stand still or
-die, and takes nothing with it: it has no connection to the database, so it holds no lock either. All it can do is to
-ask for tools, and be refused.
+Such a library blocks an interpreter for tens of milliseconds at every request, and for an unknown time at a hostile
+reply. In the process of a scheduler that would make runs late. The child can be slow, hang or crash without harm: it
+has no connection to the database and holds no lock. All it can do is ask for tools, and be refused.
 
-    there                            here
+    child                            parent
     ready                        <-
                                  ->  ask       instructions, prompt, tools, budget
     call a tool                  <-
                                  ->  answer
     told: how the session went   <-
 
-One line of JSON each; any number of sessions at once. The process starts with the first session, ends when nobody has
-had one for a while, and is ended when it overstays a session's time. One that ended by itself is started again, after
-a pause that grows while it goes on ending.
+Messages are single lines of JSON; any number of sessions run at once. The process starts with the first session, exits
+after it has been idle for a while, and is killed if it exceeds a session's time. A process that crashed is restarted
+after a pause that grows with every crash.
 """
 
 import asyncio
@@ -31,10 +30,10 @@ from msgspec import Struct
 from mainspring.domain.model.tools import ToolSpec
 from mainspring.ports.planner import Budget, Conversation
 
-OPEN_S = 90.0  # until it is ready, the pause before it included: two seconds, and far more on a machine at its limit
+OPEN_S = 90.0  # until it is ready, including the pause before: two seconds, and far more on an overloaded machine
 PAUSE_S_MAX = 8.0
-CLOSED_S = 2.0  # from the end of its output to its own
-LINE_BYTES_MAX = 8_000_000  # a prompt and whatever a tool answers are far below
+CLOSED_S = 2.0  # from the end of its output to its exit
+LINE_BYTES_MAX = 8_000_000  # prompts and answers of tools are far below
 
 ToolCaller = Callable[[str, dict[str, object]], Coroutine[Any, Any, str]]
 T = TypeVar("T")
@@ -43,7 +42,9 @@ log = structlog.get_logger()
 
 
 class Handshake(Struct, frozen=True, tag=True):
-    """What the process is told first. It comes by its input: arguments and environment are for everybody to read."""
+    """The first message to the child. It is sent by its input because arguments and environment are visible to
+    other users.
+    """
 
     model: str
     url: str
@@ -93,14 +94,14 @@ def written(message: Struct) -> bytes:
 
 
 def read(line: bytes, kinds: type[T]) -> T:
-    """Raises ValueError for what is no such message."""
+    """Parses a message; raises ValueError if it is invalid."""
     return msgspec.convert(json.loads(line), kinds)
 
 
 class ConversationLimits(Struct, frozen=True):
-    """When the process has to go. By itself it keeps to a session's time: what is still there afterwards hangs.
+    """When to kill the child. It keeps to a session's time limit, so a session that exceeds it hangs.
 
-    Idle, it is a hundred megabytes that nobody needs; to start it again takes a second of a processor.
+    An idle child takes a hundred megabytes; restarting it takes a second of CPU time.
     """
 
     patience_s: float = 5.0
@@ -108,7 +109,7 @@ class ConversationLimits(Struct, frozen=True):
 
 
 class ModelProcess:
-    """A LanguageModel. `command` starts the process, `hello` is what it is told first."""
+    """A LanguageModel. `command` starts the child, `hello` is its first message."""
 
     def __init__(
         self, name: str, command: Sequence[str], hello: Handshake, leave: ConversationLimits | None = None
@@ -119,7 +120,7 @@ class ModelProcess:
         self._leave = leave or ConversationLimits()
         self._guest: ModelChildProcess | None = None
         self._opening = asyncio.Lock()
-        self._lost = 0  # processes that ended by themselves since a session went well
+        self._lost = 0  # crashes since the last successful session
 
     async def converse(
         self,
@@ -134,7 +135,7 @@ class ModelProcess:
             async with asyncio.timeout(OPEN_S), self._opening:
                 guest = self._guest = await self._present()
         except TimeoutError:
-            return Conversation(fault=f"the process of the model was not ready within {OPEN_S:g} s")
+            return Conversation(fault=f"the model process was not ready within {OPEN_S:g} s")
         except EOFError as end:
             return Conversation(fault=str(end))
         spoken = await guest.hold(Ask(guest.number(), instructions, prompt, tuple(tools), final, budget), call)
@@ -147,7 +148,7 @@ class ModelProcess:
             await self._guest.end()
 
     async def _present(self) -> "ModelChildProcess":
-        """The one that is there, or another one."""
+        """The running child, or a new one."""
         if self._guest is not None and self._guest.is_welcome:
             return self._guest
         if self._guest is not None:
@@ -167,7 +168,7 @@ async def _spawn(command: Sequence[str], hello: Handshake, leave: ConversationLi
         *command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for us: it ends when we do
+        start_new_session=True,  # Ctrl-C is for the parent; the child exits with it
         limit=LINE_BYTES_MAX,
     )
     guest = ModelChildProcess(process, leave)
@@ -182,7 +183,7 @@ async def _spawn(command: Sequence[str], hello: Handshake, leave: ConversationLi
 
 
 class ModelConversation:
-    """One session: how it will end, who executes its tools, and those that are being executed."""
+    """One session: its future result, its tool executor, and running tool calls."""
 
     def __init__(self, call: ToolCaller) -> None:
         self.done: asyncio.Future[Conversation] = asyncio.get_running_loop().create_future()
@@ -190,20 +191,20 @@ class ModelConversation:
         self.calls: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Nothing is done in its name once it is over."""
+        """Nothing is executed for a session once it is over."""
         for call in self.calls:
             call.cancel()
         await asyncio.gather(*self.calls, return_exceptions=True)
 
 
 class ModelChildProcess:
-    """One process, from its start to its end."""
+    """One child process, from start to exit."""
 
     def __init__(self, process: asyncio.subprocess.Process, leave: ConversationLimits) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self.is_gone = False
-        self.is_lost = False  # gone, and not by our doing
+        self.is_lost = False  # exited without being killed by us
         self._process = process
         self._input, self._output = process.stdin, process.stdout
         self._leave = leave
@@ -225,9 +226,9 @@ class ModelChildProcess:
             self._input.write(written(message))
 
     async def ready(self) -> None:
-        """Raises EOFError where it ends before."""
+        """Raises EOFError if the child exits before it is ready."""
         if not await self._output.readline():
-            raise EOFError(f"the process of the model ended at its start ({await self._exit()}); the log says why")
+            raise EOFError(f"the model process exited at its start ({await self._exit()}); see the log")
         self._listening = asyncio.create_task(self._listen(), name="model_process")
 
     async def hold(self, asked: Ask, call: ToolCaller) -> Conversation:
@@ -240,7 +241,9 @@ class ModelChildProcess:
                 return await talk.done
         except TimeoutError:
             self._dismiss()
-            return Conversation(is_spent=True, fault=f"no end within {asked.budget.seconds:g} s, nor any word; ended")
+            return Conversation(
+                is_spent=True, fault=f"no result within {asked.budget.seconds:g} s and no message; terminated"
+            )
         finally:
             del self._talks[asked.session]
             if not talk.done.done() or talk.done.cancelled():
@@ -250,7 +253,7 @@ class ModelChildProcess:
             await talk.close()
 
     async def end(self) -> None:
-        """At once: it has nothing in its hands that anybody could miss."""
+        """Kills the child at once: it holds nothing that could be lost."""
         self._dismiss()
         if self._listening is None:
             await self._exit()
@@ -266,14 +269,14 @@ class ModelChildProcess:
         try:
             while line := await self._output.readline():
                 self._hear(read(line, ToolRequest | Told))  # type: ignore[arg-type]  # a union is a type to msgspec
-        except (ValueError, RecursionError):  # no message of ours, or one that nests without end
-            log.exception("model process raves", pid=self._process.pid)
+        except (ValueError, RecursionError):  # not one of our messages, or nested without end
+            log.exception("model process sent invalid output", pid=self._process.pid)
         how = await self._exit()
         if self.is_lost:
             log.warning("model process ended", pid=self._process.pid, how=how)
         for talk in self._talks.values():
             if not talk.done.done():
-                talk.done.set_result(Conversation(fault=f"the process of the model ended ({how}) in the middle of it"))
+                talk.done.set_result(Conversation(fault=f"the model process exited ({how}) during the session"))
 
     def _hear(self, message: ToolRequest | Told) -> None:
         talk = self._talks.get(message.session)
@@ -289,18 +292,18 @@ class ModelChildProcess:
     async def _execute(self, wanted: ToolRequest, call: ToolCaller) -> None:
         try:
             answer = ToolAnswer(wanted.call, await call(wanted.tool, wanted.arguments))
-        except Exception as fault:  # a tool that raises is our mistake; the session is told, as it would be here
+        except Exception as fault:  # a tool that raises is our mistake; the session gets the error
             answer = ToolAnswer(wanted.call, "", f"{type(fault).__name__}: {fault}")
         self.write(answer)
 
     async def _exit(self) -> str:
-        """How it ended, once it has; it is made to where it closed its output alone."""
+        """The exit status; kills a child that only closed its output."""
         self.is_gone = True
         self.is_lost = not self._is_dismissed
         if self._idle is not None:
             self._idle.cancel()
         try:
-            async with asyncio.timeout(CLOSED_S):  # a signal to who has just died would lose how it died
+            async with asyncio.timeout(CLOSED_S):  # a signal to a process that has just died would hide how it died
                 code = await self._process.wait()
         except TimeoutError:
             self._dismiss()

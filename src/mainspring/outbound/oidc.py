@@ -1,6 +1,6 @@
-"""An OIDC issuer: its discovery document, its keys, and ID tokens that are believed only when everything fits.
+"""An OIDC identity provider: its discovery document, its keys, and validation of ID tokens.
 
-Only signatures with a public key are accepted: a token signed with our own client secret, or not at all, is none.
+Only signatures with a public key are accepted: a token signed with our own client secret, or not signed, is refused.
 """
 
 import asyncio
@@ -14,26 +14,27 @@ from mainspring.domain.access.account import EMAIL_LENGTH_MAX, IdentityClaims
 from mainspring.domain.errors import Misconfigured, NotAuthenticated
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA")
-LEEWAY_S = 60  # between the issuer's clock and ours
+LEEWAY_S = 60  # tolerance between the provider's clock and ours
 TIMEOUT_S = 10
 ANSWER_MAX = 200_000  # bytes; discovery documents and key sets have some thousands
 SUBJECT_MAX = 255  # OpenID Connect Core, section 2
 NAME_MAX, NAME_READ_MAX = 100, 1_000
 LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 
-Document = dict[str, Any]  # JSON of a stranger
+Document = dict[str, Any]  # untrusted JSON
 
 
 class OidcIssuer:
     def __init__(self, issuer: str, client_id: str, client_secret: str) -> None:
         if not issuer.startswith(("https://", *LOOPBACK)):
             raise Misconfigured(
-                f"MAINSPRING_OIDC_ISSUER={issuer!r} is not https; only https keeps what the issuer says safe",
+                f"MAINSPRING_OIDC_ISSUER={issuer!r} is not https; only https protects the issuer's "
+                "responses: write an https URL",
                 setting="MAINSPRING_OIDC_ISSUER",
             )
         if not client_id:
             raise Misconfigured(
-                "MAINSPRING_OIDC_ISSUER is set, but not who we are there; set MAINSPRING_OIDC_CLIENT_ID too",
+                "MAINSPRING_OIDC_ISSUER is set without a client ID; set MAINSPRING_OIDC_CLIENT_ID too",
                 setting="MAINSPRING_OIDC_CLIENT_ID",
             )
         self._issuer = issuer
@@ -100,16 +101,16 @@ class OidcIssuer:
         return claims
 
     def _check_party(self, claims: Document) -> None:
-        """A token for several audiences names the one that it was made for (`azp`), and that must be us."""
+        """A token for several audiences names the one it was issued for (`azp`), which must be us."""
         audiences = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
         if claims.get("azp", None if len(audiences) > 1 else self._client_id) != self._client_id:
-            raise _refused("its token was made for another client")
+            raise _refused("its token was issued for another client")
 
     async def _discovery(self) -> Document:
         if not self._discovered:
             found = await self._ask("GET", f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
             if found.get("issuer") != self._issuer:
-                raise _refused("its discovery document names another issuer than MAINSPRING_OIDC_ISSUER")
+                raise _refused("its discovery document names an issuer other than MAINSPRING_OIDC_ISSUER")
             if not {"authorization_endpoint", "token_endpoint", "jwks_uri"} <= found.keys():
                 raise _refused("its discovery document lacks an endpoint")
             self._discovered = found
@@ -129,7 +130,7 @@ class OidcIssuer:
                         raise _refused(f"it answered with more than {ANSWER_MAX:,} bytes")
             said = json.loads(body)
         except (httpx2.HTTPError, ValueError, TimeoutError, RecursionError) as fault:
-            raise _refused(f"it does not answer as it should ({type(fault).__name__})") from None
+            raise _refused(f"its response is invalid ({type(fault).__name__})") from None
         if answer.status_code != 200 or not isinstance(said, dict):
             raise _refused(f"it answered with {answer.status_code}")
         return said
@@ -138,9 +139,9 @@ class OidcIssuer:
 def _text(claims: Document, name: str, most: int, *, required: bool = False) -> str:
     value = claims.get(name, "")
     if not isinstance(value, str) or len(value) > most or (required and not value):
-        raise _refused(f"its token has a {name} that is no text of at most {most} characters")
+        raise _refused(f"its token has a {name} that is not text of at most {most} characters")
     return value
 
 
 def _refused(why: str) -> NotAuthenticated:
-    return NotAuthenticated(f"the issuer did not let you in: {why}; try again, or log in with a password")
+    return NotAuthenticated(f"sign-in failed at the identity provider: {why}; try again, or sign in with a password")

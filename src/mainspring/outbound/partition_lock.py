@@ -1,8 +1,8 @@
-"""A lock in Redis or Valkey that saves tickers attempts they would lose anyway. Never more than that.
+"""A lock in Redis or Valkey that saves tickers attempts they would lose. It is only an optimisation.
 
-The database fences every tick, so this lock may be lost, wiped or held by two without harm. Where its server does not
-answer, everybody may try: the lease in the database decides, as it does without this lock.
-redis-py is an extra and is imported when it is first used.
+The database fences every tick, so this lock may be lost, wiped or held twice without harm. If its server does not
+respond, every ticker may try: the lease in the database decides, as it does without this lock. redis-py is an extra and
+is imported at first use.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ import structlog
 from mainspring.domain.errors import Misconfigured
 
 SETTING = "MAINSPRING_WORKFLOW_LOCK"
-ANSWER_S = 0.5  # a server that hangs must not hold up a tick
-REST_S = 5.0  # after which one that did not answer is asked again
-# Take it where it is free or mine already, and for the whole time anew.
+ANSWER_S = 0.5  # a hanging server must not delay a tick
+REST_S = 5.0  # pause before an unresponsive server is asked again
+# Takes the lock if it is free or already ours, for the whole time again.
 TAKE = """
 local holder = redis.call('get', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 class _Client(Protocol):
-    """What we use of redis-py."""
+    """The part of redis-py that is used here."""
 
     async def eval(self, script: str, keys: int, *values: str) -> object: ...
 
@@ -37,7 +37,7 @@ class _Client(Protocol):
 
 
 class RedisLock:
-    """`scope` keeps installations that share a server apart; `rest_s` is how long a server is left alone."""
+    """`scope` separates installations that share a server; `rest_s` is the pause after a failure."""
 
     def __init__(self, url: str, scope: str, rest_s: float = REST_S) -> None:
         self._client = _open(url)
@@ -56,7 +56,7 @@ class RedisLock:
         await self._client.aclose()
 
     async def _ask(self, script: str, partition: int, *values: str) -> object:
-        """None: it does not answer."""
+        """None: the server does not respond."""
         from redis.exceptions import RedisError
 
         if time.monotonic() < self._away_until:
@@ -65,7 +65,7 @@ class RedisLock:
             async with asyncio.timeout(ANSWER_S):
                 return await self._client.eval(script, 1, f"mainspring:{self._scope}:partition:{partition}", *values)
         except (RedisError, OSError) as fault:  # a timeout is an OSError
-            log.warning("lock away", fault=f"{type(fault).__name__}: {fault}"[:200])
+            log.warning("lock unavailable", fault=f"{type(fault).__name__}: {fault}"[:200])
             self._away_until = time.monotonic() + self._rest_s
             return None
 
@@ -77,16 +77,16 @@ def _open(url: str) -> _Client:
         from redis.backoff import NoBackoff
     except ImportError:
         raise Misconfigured(
-            f"{SETTING} names a Redis, and redis-py is not installed; install it with "
-            "`pip install 'mainspring[redis]'`, or set it to `database`",
+            f"{SETTING} is a Redis URL, and redis-py is not installed; install it with `pip install "
+            "'mainspring[redis]'`, or set it to `database`",
             setting=SETTING,
         ) from None
     try:
         client = Redis.from_url(url, socket_connect_timeout=ANSWER_S, retry=Retry(NoBackoff(), 0))
-    except ValueError:  # its words may hold the password
+    except ValueError:  # its message may contain the password
         raise Misconfigured(
-            f"{SETTING} is no address of a Redis; write `database`, or redis://user:password@host:6379/0, special "
-            "characters percent-encoded",
+            f"{SETTING} is not a Redis URL; write `database`, or redis://user:password@host:6379/0, with "
+            "special characters percent-encoded",
             setting=SETTING,
         ) from None
     return cast(_Client, client)

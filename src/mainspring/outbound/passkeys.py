@@ -1,8 +1,8 @@
 """Verify what a browser sends for a passkey (WebAuthn), with Yubico's `fido2`.
 
-The library checks the kind of ceremony, the challenge, the relying party, that a person was present (and verified,
-where that is asked for) and the signature. The origin is compared here: it must be exactly ours, no subdomain of it,
-and the page must not be in a frame of another site.
+The library checks the kind of ceremony, the challenge, the relying party, that a person was present (and verified, if
+required) and the signature. The origin is compared here: it must be exactly ours, not a subdomain, and the page must
+not be in a frame of another site.
 """
 
 import struct
@@ -20,8 +20,8 @@ from fido2.webauthn import (
 
 from mainspring.domain.access.passkey import ALGORITHMS, NAME, Assertion, Attestation, Credential, RelyingParty
 
-CREDENTIAL_ID_BYTES_MAX = 1_023  # as WebAuthn says
-# What the library raises for bytes that are none of what they should be.
+CREDENTIAL_ID_BYTES_MAX = 1_023  # as WebAuthn defines it
+# Exceptions of the library for malformed bytes.
 MALFORMED = (
     ValueError, KeyError, TypeError, IndexError, AttributeError, AssertionError, RecursionError, struct.error,
     InvalidSignature, UnsupportedAlgorithm,
@@ -29,7 +29,7 @@ MALFORMED = (
 
 
 def new_credential(party: RelyingParty, challenge: str, given: Attestation) -> Credential | None:
-    """What is stored of a new passkey; None where the answer does not fit the challenge or the site."""
+    """The stored parts of a new passkey; None if the response does not match the challenge or the site."""
     response = {"clientDataJSON": given.client_data, "attestationObject": given.attestation}
     try:
         answer = RegistrationResponse.from_dict(_public_key("", response))
@@ -47,7 +47,7 @@ def new_credential(party: RelyingParty, challenge: str, given: Attestation) -> C
 def signed_count(
     party: RelyingParty, challenge: str, credential: str, given: Assertion, *, verified: bool
 ) -> int | None:
-    """The counter of a signature by this credential; None where it is not right."""
+    """The counter of a signature by this credential; None if the signature is invalid."""
     response = {
         "clientDataJSON": given.client_data,
         "authenticatorData": given.authenticator_data,

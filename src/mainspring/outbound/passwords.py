@@ -1,7 +1,8 @@
-"""Slow hashes of passwords (argon2id), random secrets, and what proves a second factor.
+"""Hash passwords (argon2id), create random secrets, and verify second factors.
 
 A hash takes memory and a tenth of a second on purpose. It runs in a thread, two at a time, so that a flood of logins
-waits for itself and not the event loop. A user without a password, or none at all, costs as much as a wrong password.
+does not block the event loop. A login for an unknown user, or one without a password, costs as much as a wrong
+password.
 """
 
 import asyncio
@@ -48,7 +49,7 @@ class Argon2Hasher:
     def totp_step(self, secret: str, code: str, now: datetime) -> int | None:
         if not (code.isascii() and code.isdigit() and len(code) == TOTP_DIGITS):
             return None
-        # SHA-1 is what every app speaks; nothing here depends on collisions.
+        # Authenticator apps support SHA-1 only; nothing here depends on collisions.
         totp = TOTP(b32decode(secret), TOTP_DIGITS, SHA1(), TOTP_STEP_S)
         present = int(now.timestamp()) // TOTP_STEP_S
         for step in (present, present - 1, present + 1):

@@ -1,8 +1,8 @@
-"""Write the request of a call: its plan, made once for an action; its headers, made for each attempt; its next hop.
+"""Prepare the request of a call: a template per action, headers per attempt, and the next hop of a redirect.
 
-The plan holds everything about an action that never changes: the checked target, header lines, the body's bytes.
-A letter is one attempt's request, with identity and signature; `redirected` turns it into the letter for the next hop
-and leaves everything confidential behind as soon as the origin changes, for good.
+The template holds everything about an action that never changes: the checked target, header lines, the body's bytes. A
+prepared request is one attempt, with identity and signature. `redirected` turns it into the request for the next hop
+and drops everything confidential for good as soon as the origin changes.
 """
 
 import re
@@ -19,7 +19,7 @@ from mainspring.outbound.signing import signature_header
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 METHODS_WITHOUT_BODY = frozenset({"GET", "HEAD"})
-METHODS_WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})  # these say `Content-Length: 0` rather than nothing
+METHODS_WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})  # these send `Content-Length: 0` instead of nothing
 CONFIDENTIAL = frozenset({"authorization", "cookie", "proxy-authorization"})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -29,36 +29,36 @@ Line = str | bytes
 
 
 class RequestTemplate(msgspec.Struct, frozen=True):
-    """An action, checked and turned into what goes out. A sealed query string is missing in its target."""
+    """A checked action, prepared for sending. An encrypted query string is not in its target."""
 
     target: Target
     method: str
     body: bytes | None
-    open_lines: tuple[Line, ...]  # may follow a redirect anywhere
+    open_lines: tuple[Line, ...]  # may follow a redirect to any origin
     confidential_lines: tuple[Line, ...]  # stay with their origin
     body_lines: tuple[Line, ...]  # describe the body; dropped with it
-    secrets: tuple[tuple[str, str], ...]  # name, sealed value; stay with their origin
+    secrets: tuple[tuple[str, str], ...]  # name, encrypted value; stay with their origin
 
 
 class PreparedRequest(msgspec.Struct, frozen=True):
-    """One request, ready for the wire."""
+    """One request, ready to send."""
 
     target: Target
     method: str
     body: bytes | None
     lines: list[Line]
-    open_lines: list[Line]  # what is left of `lines` at another origin
+    open_lines: list[Line]  # what remains of `lines` at another origin
     body_lines: tuple[Line, ...]
-    bodiless_signature: Line | None = None  # takes the signature's place should a redirect drop the body
+    bodiless_signature: Line | None = None  # replaces the signature if a redirect drops the body
     has_left_home: bool = False
 
 
 def template_for(action: HttpAction, allow_ports: frozenset[int]) -> RequestTemplate:
-    """Check an action once more and prepare it. Raises InvalidInput: what was stored may predate a rule."""
+    """Checks an action again and prepares it. Raises InvalidInput: a stored action may be older than a rule."""
     method = action.method.upper()
     if method not in METHODS:
         raise InvalidInput(
-            f"method {action.method[:20]!r} is not known; use one of {', '.join(sorted(METHODS))}", field="method"
+            f"method {action.method[:20]!r} is unknown; use one of {', '.join(sorted(METHODS))}", field="method"
         )
     if len(action.headers) > HEADERS_MAX:
         raise InvalidInput(
@@ -67,7 +67,7 @@ def template_for(action: HttpAction, allow_ports: frozenset[int]) -> RequestTemp
     body = None if method in METHODS_WITHOUT_BODY else _body_bytes(action, method)
     names = {header.name.lower() for header in action.headers}
     open_lines: list[Line] = [] if "accept-encoding" in names else ["Accept-Encoding: identity"]
-    # An empty `Expect:` stops libcurl from asking leave before it sends a body of more than 1 MB.
+    # An empty `Expect:` stops libcurl from waiting for permission to send a body of more than 1 MB.
     body_lines: list[Line] = [] if body is None else ["Expect:"]
     if body is not None and "content-type" not in names:
         body_lines.append(f"Content-Type: {_guessed_type(body)}" if action.body is not None else "Content-Type:")
@@ -84,7 +84,7 @@ def template_for(action: HttpAction, allow_ports: frozenset[int]) -> RequestTemp
             body_lines.append(header_line(header.name, header.value))
         else:
             open_lines.append(header_line(header.name, header.value))
-    # Opened with each call: it is sealed to one endpoint, and a plan would serve any other with the same action.
+    # Decrypted with each call: it is encrypted for one endpoint, and a template serves all with the same action.
     target = check_url(action.url.removesuffix(HIDDEN_QUERY) if action.query else action.url, allow_ports)
     return RequestTemplate(
         target, method, body, tuple(open_lines), tuple(confidential), tuple(body_lines), tuple(secrets)
@@ -99,8 +99,8 @@ def prepare_request(
     secret_lines: list[Line],
     signing_keys: tuple[str, ...],
 ) -> PreparedRequest:
-    """The first request of an attempt. `target` is the plan's with its query string. `signing_keys` are opened; with
-    none, nothing is signed.
+    """The first request of an attempt. `target` is the template's target with its query string. `signing_keys` are
+    decrypted; without keys, nothing is signed.
     """
     open_lines: list[Line] = [
         f"webhook-id: {request.slot_id}",
@@ -121,27 +121,29 @@ def prepare_request(
 
 
 def redirected(
-    letter: PreparedRequest, status_code: int, location: str, allow_ports: frozenset[int]
+    prepared: PreparedRequest, status_code: int, location: str, allow_ports: frozenset[int]
 ) -> PreparedRequest:
-    """The next request after a redirect, as browsers do it. Raises InvalidInput when the place may not be called."""
+    """The next request after a redirect, as browsers do it. Raises InvalidInput if the target may not be called."""
     if _UNSEEN.search(location):
-        raise InvalidInput("the Location holds characters that no URL may; correct the target", field="location")
+        raise InvalidInput(
+            "the Location contains characters that are not allowed in a URL; correct the target", field="location"
+        )
     try:
-        url = urljoin(letter.target.url, location)
+        url = urljoin(prepared.target.url, location)
     except ValueError as fault:
-        raise InvalidInput(f"the Location is no URL ({fault}); correct the target", field="location") from None
+        raise InvalidInput(f"the Location is not a URL ({fault}); correct the target", field="location") from None
     target = check_url(url, allow_ports)
-    has_left_home = letter.has_left_home or target.origin != letter.target.origin
-    method, body, lines, open_lines = letter.method, letter.body, letter.lines, letter.open_lines
+    has_left_home = prepared.has_left_home or target.origin != prepared.target.origin
+    method, body, lines, open_lines = prepared.method, prepared.body, prepared.lines, prepared.open_lines
     becomes_get = method not in METHODS_WITHOUT_BODY if status_code == 303 else method == "POST"
     if becomes_get and status_code in (301, 302, 303):
         method, body = "GET", None
-        open_lines = [line for line in open_lines if line not in letter.body_lines]
-        lines = [line for line in lines if line not in letter.body_lines and not _is_signature(line)]
-        if letter.bodiless_signature is not None:
-            lines.append(letter.bodiless_signature)
+        open_lines = [line for line in open_lines if line not in prepared.body_lines]
+        lines = [line for line in lines if line not in prepared.body_lines and not _is_signature(line)]
+        if prepared.bodiless_signature is not None:
+            lines.append(prepared.bodiless_signature)
     return replace(
-        letter,
+        prepared,
         target=target,
         method=method,
         body=body,
@@ -152,7 +154,7 @@ def redirected(
 
 
 def header_line(name: str, value: str) -> Line:
-    """A header as libcurl takes it: `Name;` sends an empty value, where `Name:` would send nothing."""
+    """A header in libcurl's syntax: `Name;` sends an empty value, where `Name:` would send nothing."""
     line = f"{name}: {value}" if value.strip() else f"{name};"
     return line if line.isascii() else line.encode("latin-1")
 
@@ -163,7 +165,7 @@ def _body_bytes(action: HttpAction, method: str) -> bytes | None:
     try:
         return action.body.encode()
     except UnicodeEncodeError:
-        raise InvalidInput("the body holds half a character (a lone surrogate); leave it out", field="body") from None
+        raise InvalidInput("the body contains half a character (a lone surrogate); remove it", field="body") from None
 
 
 def _guessed_type(body: bytes) -> str:

@@ -1,14 +1,15 @@
-"""Turn names into addresses without letting one slow name hold up the others.
+"""Resolve names without letting one slow name delay the others.
 
-libcurl resolves in a pool of twenty threads: twenty names whose servers never answer stop every other call, and
-closing waits for them (6 s were measured). So names are resolved here, each lookup in a thread of its own that nobody
-waits for at the end, and libcurl is given the addresses.
+libcurl resolves in a pool of twenty threads: twenty names whose servers never respond stop every other call, and
+closing waits for them (6 s were measured). So names are resolved here, each lookup in a separate thread that shutdown
+does not wait for, and libcurl is given the addresses.
 
-A name that was resolved before is not held up by others either: where its new lookup does not answer within half a
-second, because the name server hangs or the tenant's lookups are all taken, the last answer serves for ten minutes.
+A name that was resolved earlier is not delayed by others either: if its new lookup does not finish within half a
+second, because the name server hangs or the tenant's lookups are all taken, the last answer is used for up to ten
+minutes.
 
-What must not break: a tenant has at most LOOKUPS_PER_TENANT_MAX lookups running, so that its slow names cost others
-nothing; calls for the same name share one lookup; everything remembered is bounded.
+The rule that must not break: a tenant has at most LOOKUPS_PER_TENANT_MAX running lookups, so its slow names cost others
+nothing; calls for the same name share one lookup; everything cached is bounded.
 """
 
 import asyncio
@@ -24,10 +25,10 @@ from mainspring.outbound.guard import AddressGuard
 
 LOOKUPS_MAX = 256  # threads; they wait in getaddrinfo and cost little else
 LOOKUPS_PER_TENANT_MAX = 64
-KEPT_S = 30.0  # getaddrinfo tells no TTL; a moved name is noticed within this
-PATIENCE_S = 0.5  # with a lookup, where the last answer could serve
+KEPT_S = 30.0  # getaddrinfo returns no TTL; a changed record is noticed within this time
+PATIENCE_S = 0.5  # wait for a lookup if the last answer could be used
 LAST_ANSWER_S = 600.0
-REFUSED_KEPT_S = 2.0  # long enough to spare the name server a storm
+REFUSED_KEPT_S = 2.0  # long enough to protect the name server from a flood
 NAMES_MAX = 4_096
 ADDRESSES_MAX = 8  # tried in order; a name with hundreds of addresses must not cost hundreds of connections
 
@@ -35,32 +36,32 @@ Lookup = Callable[[str], tuple[str, ...]]
 
 
 class Resolution(Struct, frozen=True):
-    """What a name resolved to, in the order to try, or nothing and the reason."""
+    """The addresses of a name in the order to try, or none and the reason."""
 
     addresses: tuple[str, ...]
     fault: str | None = None
 
 
 class Route(Struct, frozen=True):
-    """Where a target may be reached: an entry for libcurl, or why there is none."""
+    """How to reach a target: an entry for libcurl, or why there is no address."""
 
     answer: Resolution
-    entry: str = ""  # `host:port:address,address`, of addresses the guard passed
+    entry: str = ""  # `host:port:address,address`, of addresses that the guard passed
     blocked: str | None = None
     fault: str | None = None
 
 
 def system_lookup(name: str) -> tuple[str, ...]:
-    """Ask the system (hosts file, name servers). Blocks; raises OSError."""
+    """Asks the system (hosts file, name servers). Blocks; raises OSError."""
     found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(place[4][0]) for place in found))
 
 
 class Resolver:
-    """Answers from memory, or looks up. Bound to the loop it is made on.
+    """Answers from the cache, or looks up. Bound to the loop it was created on.
 
-    Addresses the guard refuses are left out; a name with none left is blocked. (The guard is asked again when a
-    socket is opened; here it only makes sure that a name with one bad address can still be reached by its good ones.)
+    Addresses the guard refuses are left out; a name with none left is blocked. (The guard is asked again when a socket
+    is opened; here it only makes sure that a name with one bad address can still be reached by its good ones.)
     """
 
     def __init__(self, guard: AddressGuard, lookup: Lookup = system_lookup, kept_s: float = KEPT_S) -> None:
@@ -72,10 +73,10 @@ class Resolver:
         self._routes: dict[str, Route] = {}
         self._running: dict[str, asyncio.Future[Resolution]] = {}
         self._by_tenant: Counter[str] = Counter()
-        self._ended = asyncio.Event()  # set, and replaced, whenever a lookup ends
+        self._ended = asyncio.Event()  # set and replaced whenever a lookup ends
 
     def known_route(self, name: str, port: int) -> Route | None:
-        """The route that is still fresh, if there is one."""
+        """The cached route that is still valid, if any."""
         found = self._known.get(name)
         if found is None or self._loop.time() >= found[1]:
             return None
@@ -88,9 +89,9 @@ class Resolver:
         return route
 
     async def route(self, name: str, port: int, tenant_id: str) -> Route:
-        """The route, looked up if need be. The caller sets the time limit.
+        """The route, looked up if necessary. The caller sets the time limit.
 
-        A caller that gives up leaves the lookup running for those who share it and for the memory.
+        A caller that gives up leaves the lookup running for others and for the cache.
         """
         last = self._last_answer(name)
         try:
@@ -102,7 +103,7 @@ class Resolver:
             return self._judged(f"{name}:{port}", port, last)
 
     def _last_answer(self, name: str) -> Resolution | None:
-        """The addresses that a name had lately, where a lookup brought any."""
+        """The recently known addresses of a name, if a lookup returned any."""
         answer, until = self._known.get(name, (Resolution(()), 0.0))
         return answer if answer.addresses and self._loop.time() < until + LAST_ANSWER_S else None
 
@@ -133,12 +134,12 @@ class Resolver:
         return future
 
     def _ask(self, name: str, tenant_id: str) -> None:
-        """In the lookup's thread."""
+        """Runs in the lookup's thread."""
         try:
             answer = Resolution(self._lookup(name)[:ADDRESSES_MAX])
         except (OSError, UnicodeError) as fault:
             answer = Resolution((), getattr(fault, "strerror", None) or str(fault))
-        with suppress(RuntimeError):  # the loop was closed meanwhile; nobody waits any more
+        with suppress(RuntimeError):  # the loop was closed meanwhile; there is no waiter any more
             self._loop.call_soon_threadsafe(self._finish, name, tenant_id, answer)
 
     def _finish(self, name: str, tenant_id: str, answer: Resolution) -> None:

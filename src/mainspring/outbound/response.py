@@ -1,7 +1,7 @@
-"""Read what the raw head of a response says. Pure, and safe on whatever a peer sends.
+"""Parse the raw head of a response. Pure, and safe for anything a peer sends.
 
-libcurl has refused most nonsense before it comes here (NUL, bare CR, lines without a colon, differing lengths);
-what it lets pass and we do not is refused in `fault_of`.
+libcurl refuses most invalid heads itself (NUL, bare CR, lines without a colon, differing lengths); `fault_of` refuses
+the rest.
 """
 
 import re
@@ -15,14 +15,14 @@ LENGTH_MAX = 2**63 - 1
 Headers = tuple[tuple[str, str], ...]
 
 _DIGITS = re.compile(r"[0-9]{1,19}")
-# A target sends the same lines with every answer; reading one again costs ten times looking it up.
+# A target sends the same lines with every response; parsing a line costs ten times a lookup.
 _known_lines: dict[bytes, tuple[str, str]] = {}
 KNOWN_LINES_MAX = 1_024
 KNOWN_LINE_BYTES_MAX = 200
 
 
 def read_headers(lines: list[bytes]) -> Headers:
-    """The headers of the last response in `lines`, names in lower case, at most 100, harmless to show."""
+    """The headers of the last response in `lines`, names in lower case, at most 100, safe to show."""
     start = 0
     for place in range(len(lines) - 1, 0, -1):
         if lines[place][:5] == b"HTTP/" and not lines[place - 1].strip():
@@ -45,7 +45,7 @@ def value_of(headers: Headers, name: str) -> str | None:
 
 
 def fault_of(headers: Headers) -> str | None:
-    """What is wrong with the framing, where libcurl was more patient than we are."""
+    """What is wrong with the framing, if libcurl was more lenient than we are."""
     for name, value in headers:
         if name == "content-length" and not (_DIGITS.fullmatch(value) and int(value) <= LENGTH_MAX):
             return f"the response has the Content-Length {value[:40]!r}, which is not a length"
@@ -53,7 +53,7 @@ def fault_of(headers: Headers) -> str | None:
 
 
 def retry_after_s(headers: Headers, now: datetime) -> int | None:
-    """Seconds from now that the target asks us to wait, within a day; None when it asks nothing readable."""
+    """Seconds from now that the target asks us to wait, within a day; None if there is no valid request to wait."""
     value = value_of(headers, "retry-after")
     if value is None:
         return None
@@ -64,7 +64,7 @@ def retry_after_s(headers: Headers, now: datetime) -> int | None:
 
 
 def http_date(value: str) -> datetime | None:
-    """A date as HTTP headers write it, in any of its three forms."""
+    """An HTTP date, in any of its three forms."""
     from email.utils import parsedate_to_datetime  # rare, and email is a large import
 
     try:

@@ -1,12 +1,12 @@
-"""Call functions whose work grows with what strangers sent in processes of their own, which can be ended.
+"""Call functions whose work grows with untrusted input in child processes that can be killed.
 
-Reading YAML, checking expressions and replaying a workflow hold an interpreter for as long as they take. In the
-process that serves and schedules they would stop everything else, and a signal to end would wait for them. Here each
-call has a limit of processor time and of memory; a process that exceeds one is killed, and the caller is told so. A
-machine that is busy with other things makes a call slower, and no document wrong.
+Reading YAML, checking expressions and replaying a workflow block an interpreter while they run. In the process that
+serves and schedules they would stop everything else, and shutdown would wait for them. Here each call has a limit of
+CPU time and of memory; a process that exceeds one is killed, and the caller gets an error. A machine busy with other
+work makes a call slower, but no document invalid.
 
-A tenant runs one call at a time and has a budget of seconds, which fills up again: no tenant keeps the others waiting.
-The functions are module-level functions of ours: both sides speak pickle.
+A tenant runs one call at a time and has a budget of seconds that refills, so no tenant delays the others. The functions
+are module-level functions of ours: both sides use pickle.
 """
 
 import asyncio
@@ -27,16 +27,16 @@ from mainspring.domain.errors import InvalidInput, MainspringError, TooManyReque
 from mainspring.outbound.sandbox_child import HEADER, Answer, prepare
 from mainspring.ports.outbound import Sandbox
 
-SECONDS_MAX = 10.0  # of a processor
-BUSY_S = 50.0  # longer than that by the clock on a wall, a caller does not wait
+SECONDS_MAX = 10.0  # CPU seconds
+BUSY_S = 50.0  # callers wait no longer than this in wall time
 PROCESSES = 2
 IDLE_S = 60.0
 ENDED_S = 5.0
-WAITING_MAX = 4  # of one tenant, besides the call that runs
-BUDGET_S = 30.0  # a tenant's seconds of work at once
-REFILL = 0.5  # seconds of work that each second brings back
+WAITING_MAX = 4  # waiting calls of one tenant, besides the running one
+BUDGET_S = 30.0  # seconds of work a tenant can use at once
+REFILL = 0.5  # seconds of work regained per second
 TENANTS_MAX = 10_000
-INLINE_BYTES_MAX = 100_000  # unpacked in about a millisecond; larger answers in a thread
+INLINE_BYTES_MAX = 100_000  # unpacked in about a millisecond; larger results are unpacked in a thread
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,7 +45,7 @@ log = structlog.get_logger()
 
 
 class ProcessSandbox:
-    """A Sandbox."""
+    """Runs functions in child processes, with limits per call and per tenant."""
 
     def __init__(self, seconds_max: float = SECONDS_MAX, monotonic_s: Callable[[], float] = time.monotonic) -> None:
         self._seconds_max = seconds_max
@@ -75,11 +75,11 @@ class ProcessSandbox:
             tenant.waiting -= 1
 
     def unmetered(self) -> "Sandbox":
-        """The same processes for the installation itself, which has no budget."""
+        """The same processes for the installation itself, without a budget."""
         return _Unmetered(self)
 
     async def run(self) -> None:
-        """As a worker: nothing to do until the end, and then to end the processes."""
+        """Runs as a worker: waits for the stop, then ends the child processes."""
         await self._stopping.wait()
         await self.aclose()
 
@@ -87,7 +87,7 @@ class ProcessSandbox:
         self._stopping.set()
 
     async def aclose(self) -> None:
-        """End the processes that wait. A call that is under way ends its own when it is cancelled."""
+        """Ends the idle processes. A cancelled call ends its own."""
         while self._idle:
             await self._idle.pop().end()
 
@@ -110,13 +110,13 @@ class ProcessSandbox:
         if tenant_id and left <= 0:
             wait_s = max(1, math.ceil((1 - left) / REFILL))
             raise TooManyRequests(
-                f"this tenant has used its {BUDGET_S:g} s for reading documents and replaying; wait {wait_s} s, or "
-                "send smaller ones",
+                f"this tenant has used its {BUDGET_S:g} s for reading documents and replaying; wait "
+                f"{wait_s} s, or send smaller documents",
                 retry_after_s=wait_s,
             )
 
     async def _ready(self, function: Callable[..., object]) -> "_Child":
-        """A process that has nothing left to import: its start is no work of a tenant, and no part of a call's time."""
+        """A process with its imports done: starting it counts neither as work of a tenant nor as time of a call."""
         if self._idle:
             child = self._idle.pop()
             child.wake()
@@ -153,7 +153,7 @@ class ProcessSandbox:
             what = (
                 f"this took longer than {seconds:g} s to read"
                 if is_late
-                else "this needed more memory than allowed, or ended its process"
+                else "this needed more memory than allowed, or crashed its process"
             )
             raise InvalidInput(f"{what}; make it smaller or simpler", field="document") from None
         except BaseException:
@@ -198,7 +198,7 @@ class _Tenant:
 
 
 class _Child:
-    """One process; it serves one call at a time, and ends when nobody needs it for a while."""
+    """One child process; it serves one call at a time and ends after it has been idle for a while."""
 
     def __init__(self, process: asyncio.subprocess.Process, forget: "Callable[[_Child], None]") -> None:
         assert process.stdin is not None
@@ -227,10 +227,10 @@ class _Child:
 
     def _leave(self) -> None:
         self._forget(self)
-        self._input.close()  # it ends when its input does
+        self._input.close()  # it exits when its input ends
 
     async def ended(self) -> int:
-        """How it ended, negative for a signal, once it has closed its output. Killing it would hide that."""
+        """The exit status, negative for a signal, once it has closed its output. Killing it would hide that."""
         with suppress(TimeoutError):
             async with asyncio.timeout(ENDED_S):
                 await self._process.wait()
@@ -255,7 +255,7 @@ async def _start(forget: Callable[[_Child], None]) -> _Child:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env=environment,
-        start_new_session=True,  # Ctrl-C is for us
+        start_new_session=True,  # Ctrl-C is for the parent
     )
     return _Child(process, forget)
 

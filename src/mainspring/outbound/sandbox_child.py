@@ -1,10 +1,7 @@
-"""`python -m mainspring.outbound.sandbox_child`: the process behind a sandbox.
+"""`python -m mainspring.outbound.sandbox_child`: the child process of a sandbox. Calls functions and returns results.
 
-It calls what it is asked for, and answers.
-
-It has no settings, no secrets and no connection to a database. It sets its own memory limit, and for each call a limit
-of processor time, which ends it with SIGPROF. It is gone when its parent is: by the end of its input, and on Linux by
-a signal too.
+It has no settings, no secrets and no database connection. It sets its own memory limit, and for each call a limit of
+CPU time, which ends it with SIGPROF. It exits with its parent: at the end of its input, and on Linux also by a signal.
 """
 
 import ctypes
@@ -21,7 +18,7 @@ from mainspring.domain.errors import InvalidInput, MainspringError
 
 HEADER: Final = struct.Struct(">Q")
 MEMORY_MAX: Final = 1 << 30
-NICE: Final = 5  # where processors are short, a scheduler comes first
+NICE: Final = 5  # if CPU is short, a scheduler comes first
 PR_SET_PDEATHSIG: Final = 1
 
 Answer = tuple[object, ...]  # ("done", result), ("refused", class, args, fields), ("failed", traceback)
@@ -33,20 +30,20 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MAX, MEMORY_MAX))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints belongs into the log
+    os.dup2(2, 1)  # output of libraries belongs in the log
     is_new = True
     while header := source.read(HEADER.size):
         (length,) = HEADER.unpack(header)
         answer = _written(_answer(source.read(length)))
         target.write(HEADER.pack(len(answer)) + answer)
         target.flush()
-        if is_new:  # it has imported what it needs, with a caller waiting for it; strangers' work comes from here on
+        if is_new:  # imports are done while a caller waits; untrusted work starts here
             os.nice(NICE)
             is_new = False
 
 
 def prepare(function: object) -> None:
-    """Nothing; but to be asked for it, a new process has imported itself and the module of that function."""
+    """Does nothing. Calling it makes a new process import itself and the module of that function."""
 
 
 def _answer(wanted: bytes) -> Answer:
@@ -62,7 +59,7 @@ def _answer(wanted: bytes) -> Answer:
     except (MemoryError, RecursionError):
         refused = InvalidInput("this needs more memory than allowed; make it smaller or simpler", field="document")
         return "refused", InvalidInput, refused.args, refused.__dict__
-    except Exception:  # our own mistake: the caller logs it, and this process goes on
+    except Exception:  # our own mistake: the caller logs it, and this process continues
         return "failed", traceback.format_exc()
 
 

@@ -1,7 +1,7 @@
-"""Sign requests as Standard Webhooks asks: HMAC-SHA256 over `id.timestamp.body`, on the raw bytes.
+"""Sign requests by Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`, on the raw bytes.
 
-Pure but for `generate_secret`. The `standardwebhooks` package is the oracle in the tests and not used here:
-it decodes the body as text, and we sign whatever bytes go out.
+Pure except for `generate_secret`. The `standardwebhooks` package is only the reference in the tests: it decodes the
+body as text, and we sign the exact bytes that go out.
 """
 
 import hmac
@@ -24,5 +24,5 @@ def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
 
 
 def signature_header(keys: tuple[str, ...], message_id: str, timestamp: int, body: bytes) -> str:
-    """The value of `webhook-signature`: one signature a key, so that both verify while a key is being replaced."""
+    """The value of `webhook-signature`: one signature per key, so that both verify while a key is being replaced."""
     return " ".join([sign(key, message_id, timestamp, body) for key in keys])

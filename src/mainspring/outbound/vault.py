@@ -1,10 +1,10 @@
-"""Keep secrets unreadable at rest: AES-256-GCM, bound to the place they are stored in.
+"""Encrypt secrets at rest: AES-256-GCM, bound to the place where they are stored.
 
 A sealed text is `v1.<key id>.<base64 of nonce, ciphertext, tag>`. Its context (`tenant|endpoint|header:name`,
-`tenant|signing`) is authenticated with it, so a ciphertext moved to another row, tenant or header does not open.
-The ring seals with its primary key and opens with any key it holds; `is_current` finds what a re-key must seal again.
-Where keys lie in a file, a ring follows it: before it seals, and where it meets a key that it does not know.
-Nothing here ever puts a plain text or a key into a message.
+`tenant|signing`) is authenticated with it, so a ciphertext moved to another row, tenant or header cannot be decrypted.
+The key ring encrypts with its primary key and decrypts with any key it holds; `is_current` finds what a key rotation
+must encrypt again. A ring with a key file follows it: before it encrypts, and when it meets an unknown key. The rule
+that must not break: no message ever contains a plain text or a key.
 """
 
 import binascii
@@ -23,19 +23,19 @@ from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured
 from mainspring.outbound.key_file import KEY_BYTES, SETTING
 
-NONCE_BYTES = 12  # 96 random bits, as GCM wants; safe for 2**32 seals with one key
+NONCE_BYTES = 12  # 96 random bits, as GCM requires; safe for 2**32 uses of one key
 VERSION = "v1"
-OPENED_MAX = 4_096  # plain texts kept ready, so that a busy endpoint costs one decryption and not one a run
-RETIRED_PLACE = "installation|retired keys"  # what their remains are sealed to
+OPENED_MAX = 4_096  # cached plain texts, so that a busy endpoint costs one decryption instead of one per run
+RETIRED_PLACE = "installation|retired keys"  # encryption context of what remains of retired keys
 _RETIRED = msgspec.json.Decoder(dict[str, tuple[str, str]])
 
 
 class KeyRing:
-    """One primary key, which seals, and the others that can still open.
+    """One primary key, which encrypts, and others that can still decrypt.
 
-    `reread` gives the keys anew where they have changed, the primary first. A key that is not among them any more still
-    opens, until the process ends: what was read before may be sealed with it.
-    What was made with a key's own keys, the audit trail and the checkpoints, outlives it: `recall` brings those back.
+    `reread` returns the keys if they have changed, the primary first. A removed key still decrypts until the process
+    ends, because data that was already read may need it. Keys derived for the audit trail and checkpoints outlive their
+    key: `recall` restores them.
     """
 
     def __init__(
@@ -50,18 +50,18 @@ class KeyRing:
         self._hold((primary, *old))
 
     def refresh(self) -> None:
-        """Follow the place that the keys come from."""
+        """Follows the source of the keys."""
         if keys := self._reread():
             self._hold(keys)
 
     def recall(self, remains: dict[str, tuple[str, str]]) -> None:
-        """Know the audit keys and the public keys of checkpoints that belonged to keys which are gone."""
+        """Restores the audit keys and the public keys of checkpoints of retired keys."""
         for name, (audit_key, public_key) in remains.items():
             self.audit_keys.keys.setdefault(name, bytes.fromhex(audit_key))
             self.checkpoint_signatories.setdefault(name, public_key)
 
     def remains(self) -> dict[str, tuple[str, str]]:
-        """What `recall` takes, for every key but the primary one."""
+        """What `recall` takes, for every key except the primary one."""
         return {
             name: (self.audit_keys.keys[name].hex(), public_key)
             for name, public_key in self.checkpoint_signatories.items()
@@ -72,7 +72,7 @@ class KeyRing:
         for key in keys:
             if len(key) != KEY_BYTES:
                 raise Misconfigured(
-                    f"an encryption key has {len(key)} bytes; it must have {KEY_BYTES}; let Mainspring make the file",
+                    f"an encryption key has {len(key)} bytes; it must have {KEY_BYTES}; let Mainspring create the file",
                     setting=SETTING,
                 )
             name = key_id(key)
@@ -85,7 +85,7 @@ class KeyRing:
 
 
 class AesVault:
-    """Seals and opens. Safe to share inside one event loop; holds opened values in memory only."""
+    """Encrypts and decrypts. Safe to share inside one event loop; decrypted values stay in memory only."""
 
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
@@ -98,7 +98,7 @@ class AesVault:
         return f"{VERSION}.{self._keys.primary_id}.{urlsafe_b64encode(nonce + sealed).decode('ascii')}"
 
     def open(self, sealed: str, context: str) -> str:
-        """The plain text. Raises Misconfigured when the key is missing, the text was changed or it was moved."""
+        """The plain text. Raises Misconfigured if the key is missing, or the text was changed or moved."""
         place = (sealed, context)
         plain = self._opened.get(place)
         if plain is None:
@@ -109,15 +109,15 @@ class AesVault:
         return plain
 
     def is_current(self, sealed: str) -> bool:
-        """False when a re-key still has to open this and seal it with the primary key."""
+        """False if a key rotation still has to encrypt this with the primary key."""
         return sealed.startswith(f"{VERSION}.{self._keys.primary_id}.")
 
     def retired(self) -> str:
-        """What must outlive the keys that no longer seal, sealed with the one that does."""
+        """What must outlive retired keys, encrypted with the primary key."""
         return self.seal(msgspec.json.encode(self._keys.remains()).decode(), RETIRED_PLACE)
 
     def recall(self, retired: str) -> None:
-        """Know again what `retired` gave, here or in another process; "" is nothing."""
+        """Restores what `retired` returned, in this or another process; "" is nothing."""
         self._keys.refresh()
         if not retired:
             return
@@ -133,8 +133,8 @@ class AesVault:
         cipher = self._keys.ciphers.get(name)
         if cipher is None:
             raise Misconfigured(
-                f"a secret was sealed with key {name[:8]!r}, which is not on the key ring; "
-                "add that key or set the secret again",
+                f"a secret was encrypted with key {name[:8]!r}, which is not on the key ring; add that key "
+                "or set the secret again",
                 setting=SETTING,
             )
         try:
@@ -142,13 +142,13 @@ class AesVault:
             return cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], context.encode()).decode()
         except (InvalidTag, ValueError, binascii.Error):
             raise Misconfigured(
-                "a secret does not open: it was changed, or moved here from another place; set it again",
+                "a secret cannot be decrypted: it was changed, or moved here from another place; set it again",
                 setting=SETTING,
             ) from None
 
 
 def _derived(key: bytes, purpose: bytes) -> bytes:
-    """A key of its own for another purpose: what seals secrets is used for nothing else."""
+    """Derives a key for another purpose: the encryption key is used for nothing else."""
     return hmac.new(key, purpose, hashlib.sha256).digest()
 
 

@@ -1,8 +1,8 @@
-"""A model whose replies are watched: each call it asks for, its size, and the tokens that its server reports.
+"""A model whose replies are recorded: each tool call, its size, and the tokens that its server reports.
 
-Calls that the library below never passes on (unknown tools, arguments that are no JSON object) are kept in `others`, so
-that a session records them. A server may report no usage, or nonsense: then the tokens are estimated from the text, so
-that budgets and quotas hold all the same.
+Calls that the library never passes on (unknown tools, arguments that are not a JSON object) are kept in `others`, so
+that a session records them. If a server reports no usage, or an impossible one, the tokens are estimated from the text
+so that budgets and quotas still hold.
 """
 
 import json
@@ -27,7 +27,7 @@ class WatchedModel(WrapperModel):
         super().__init__(wrapped)
         self._tools = tools
         self.others: list[ToolCall] = []
-        self.text = ""  # the newest that it said beside calls
+        self.text = ""  # the newest text besides calls
         self.is_heard = False
         self.is_truncated = False
 
@@ -42,7 +42,7 @@ class WatchedModel(WrapperModel):
         self.is_truncated = response.finish_reason == "length"
         said = _size(response)
         if said > REPLY_CHARS_MAX:
-            raise UnexpectedModelBehavior(f"a reply of {said} characters is beyond the {REPLY_CHARS_MAX} allowed")
+            raise UnexpectedModelBehavior(f"a reply of {said} characters exceeds the limit of {REPLY_CHARS_MAX}")
         for part in response.parts:
             if isinstance(part, ToolCallPart):
                 self._note(part)
@@ -63,13 +63,13 @@ class WatchedModel(WrapperModel):
         name = clean_text(part.tool_name, 100)
         arguments = _read(part.args)
         if part.tool_name not in self._tools:
-            self.refuse(name, arguments, f"there is no tool {name!r}")
+            self.refuse(name, arguments, f"unknown tool {name!r}")
         elif not isinstance(arguments, dict):
-            self.refuse(name, arguments, "its arguments are no JSON object")
+            self.refuse(name, arguments, "its arguments are not a JSON object")
 
 
 def _read(given: Any) -> object:
-    """Arguments as JSON; text where they are none."""
+    """Arguments as JSON; plain text if they are not JSON."""
     if not isinstance(given, str):
         return given or {}
     try:

@@ -1,4 +1,4 @@
-"""The seam of the clock: what was noticed about it, and how the rest of the database follows when it is set back."""
+"""Ports of the clock: reports about it, and how the database follows when it is set back."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -10,14 +10,14 @@ from mainspring.domain.schedule.clock_steps import ClockReport
 
 
 class BroughtBack(Struct, frozen=True):
-    """A page of endpoints: the last id that was looked at ("" at the end), and how many were planned again."""
+    """A page of endpoints: the last id checked ("" at the end), and how many were replanned."""
 
     last_id: str
     changed: int
 
 
 class PartitionClock(Struct, frozen=True):
-    """How far the tick of a workflow partition is ahead of the database's clock; zero or less: it moves."""
+    """How far the tick of a workflow partition is ahead of the database clock; zero or less: it moves."""
 
     partition: int
     tick: int
@@ -26,7 +26,7 @@ class PartitionClock(Struct, frozen=True):
 
 
 class RepairedPartition(Struct, frozen=True):
-    """`waiting` executions keep the instant they wait for. `moved` ones were advanced while the clock was ahead."""
+    """`waiting` executions keep the time they wait for. `moved` ones were advanced while the clock was ahead."""
 
     partition: int
     ahead: timedelta
@@ -36,35 +36,35 @@ class RepairedPartition(Struct, frozen=True):
 
 class ClockStore(Protocol):
     async def now(self) -> datetime:
-        """The database's clock."""
+        """The database clock."""
 
     async def newest_stored_at(self) -> datetime | None:
-        """The newest instant that a process has stored, with a heartbeat or an event."""
+        """The newest time that a process has stored, with a heartbeat or an event."""
 
     async def add_report(self, report: ClockReport) -> bool:
-        """Record a report. False, with nothing written: another process has reported the same."""
+        """Records a report. False, having written nothing, if another process has reported the same."""
 
     async def tell(self, report_id: str, changed: int) -> None:
-        """Count what a report led to, and write its event for every tenant; at most once for a report."""
+        """Counts the effects of a report, and writes its event for every tenant; at most once per report."""
 
     async def reports(self, since: datetime, limit: int) -> list[ClockReport]: ...
 
     async def bring_back(self, after_id: str, limit: int, back: timedelta, lease_margin_ms: int) -> BroughtBack:
-        """Plan again a page of the endpoints that wait for longer than their schedule allows, in one transaction.
+        """Replans a page of the endpoints that wait longer than their schedule allows, in one transaction.
 
-        May be repeated: what was planned again is no longer ahead.
+        May be repeated: a replanned endpoint is no longer ahead.
         """
 
     async def bring_claims_back(self, back: timedelta) -> None:
-        """The same for heartbeats, leases of partitions, effects and deliveries. Once for a step."""
+        """Adjusts heartbeats, leases of partitions, effects and deliveries. Once per step."""
 
     async def partitions(self) -> list[PartitionClock]: ...
 
     async def repair_partition(self, partition: int) -> RepairedPartition | None:
-        """Let a partition that is ahead of the clock count from another instant, so that its next tick is now.
+        """Lets a partition that is ahead of the clock count from another time, so that its next tick is now.
 
-        One transaction. Raises its epoch, so that its present writer steps down. None: it is not ahead.
+        One transaction. Raises its epoch, so that its current writer steps down. None: it is not ahead.
         """
 
     async def zeros(self, partition: int) -> Sequence[tuple[int, datetime]]:
-        """From which tick on a repaired partition counts from which instant; empty where it never was repaired."""
+        """From which tick on a repaired partition counts from which time; empty if it was never repaired."""

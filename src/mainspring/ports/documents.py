@@ -1,4 +1,4 @@
-"""The seam of configuration as code: what documents change, written together or not at all."""
+"""Port of configuration as code: the changes of documents, written together or not at all."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -14,11 +14,11 @@ from mainspring.workflow.model import Workflow
 
 
 class ChangedMeanwhile(Exception):
-    """Somebody wrote what a plan was about to change; plan again."""
+    """Another change was written since the plan was made; plan again."""
 
 
 class Publication(Struct, frozen=True):
-    """A workflow to publish, where its newest version is still `after`; 0: there is none."""
+    """A workflow to publish, if its newest version is still `after`; 0: it has none."""
 
     workflow: Workflow
     document: str
@@ -26,12 +26,12 @@ class Publication(Struct, frozen=True):
 
 
 class Changeset(Struct, frozen=True):
-    """What one application of configuration changes.
+    """The changes of one application of documents.
 
     `acts` are by endpoint id, `freed` give up their names, and `check_jobs` gets the tenant's jobs before anything is
-    written, to raise where they are not as they should be. `rules` are written whole, each with its place among those
-    of its owner. Changed subscriptions carry the version after the one that was seen. `workflow_sources` says who
-    manages a workflow, by name; "": nobody.
+    written, to raise if they changed. `rules` are written as a whole, each with its position among those of its owner.
+    Changed subscriptions carry the version after the one that was read. `workflow_sources` maps a workflow's name to
+    its source; "": none.
     """
 
     new_jobs: Sequence[Job] = ()
@@ -55,12 +55,11 @@ class DocumentStore(Protocol):
     """Many changes at once, for configuration as code."""
 
     async def apply(self, tenant_id: str, changeset: Changeset) -> None:
-        """Jobs, then acts on locked rows with the store's now, then all the rest: one transaction, all or nothing.
+        """Writes jobs, then acts on locked rows with the store's now, then the rest: one transaction, all or nothing.
 
-        Names may go round in a circle. Raises Conflict where a name is taken in the end, NotFound where an endpoint of
-        `acts` is gone, ChangedMeanwhile where a subscription or a workflow is not as it was seen, and whatever an act
-        raises.
+        Names may be swapped in a circle. Raises Conflict if a name is taken in the end, NotFound if an endpoint of
+        `acts` is gone, ChangedMeanwhile if a subscription or a workflow changed, and whatever an act raises.
         """
 
     async def workflow_sources(self, tenant_id: str) -> dict[str, str]:
-        """Who manages workflows, by name; those that nobody manages are left out."""
+        """The sources of workflows, by name; workflows without a source are left out."""

@@ -1,4 +1,4 @@
-"""The seam of operations on jobs, endpoints and tenants."""
+"""Ports of jobs, endpoints and tenants, for operations."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -11,7 +11,7 @@ from mainspring.domain.schedule.changes import Act, Change
 
 
 class EndpointFilter(Struct, frozen=True):
-    """A page of endpoints; or, with `ids`, just these, archived or not, whatever else is said."""
+    """A page of endpoints; or, with `ids`, exactly these, archived or not, whatever else is given."""
 
     job_id: str | None = None
     archived: bool = False
@@ -28,12 +28,12 @@ def as_it_is(endpoint: Endpoint, job: JobStatus, others: int) -> Endpoint:
 
 
 class EndpointStore(Protocol):
-    """Jobs, endpoints and tenants, for operations. Everything is asked for within one tenant."""
+    """Jobs, endpoints and tenants, for operations. Every query is within one tenant."""
 
     async def add_endpoint(self, endpoint: Endpoint, event: Event, join: Join = as_it_is) -> None:
-        """Add what `join` makes of it; raises Conflict where the name is taken by one that is not archived.
+        """Adds what `join` returns. Raises Conflict if an endpoint that is not archived has the name.
 
-        Until it is written, its job's status stays as `join` is told, and nobody else adds one for the tenant.
+        Until it is written, its job's status stays as given to `join`, and no other endpoint is added for the tenant.
         """
 
     async def endpoint(self, tenant_id: str, name_or_id: str) -> Endpoint | None:
@@ -43,25 +43,27 @@ class EndpointStore(Protocol):
         """Ordered by name."""
 
     async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
-        """Lock the rows, apply `act` to each with the store's now, write what it returned: atomic, no read-then-write.
+        """Locks the rows, applies `act` to each with the store's now, writes the results: atomic, no read-then-write.
 
-        Unknown ids are left out of the answer. If `act` raises, nothing is written.
+        Unknown ids are left out of the result. If `act` raises, nothing is written.
         """
 
     async def delete_endpoint(self, tenant_id: str, endpoint_id: str, event: Event) -> bool:
-        """Remove an endpoint with its runs; a run in flight will find nothing to write to. False: was not there."""
+        """Removes an endpoint with its runs; a run in flight will find nothing to write to. False if it did not
+        exist.
+        """
 
     async def add_job(self, job: Job, event: Event) -> None:
-        """Raises Conflict where the tenant has a job of that name."""
+        """Raises Conflict if the tenant has a job of this name."""
 
     async def jobs(self, tenant_id: str) -> list[Job]:
         """Ordered by name."""
 
     async def put_job(self, job: Job, event: Event) -> None:
-        """Write a job's name, description and status."""
+        """Writes a job's name, description and status."""
 
     async def tenant(self, tenant_id: str) -> Tenant | None:
-        """With what it used this month and its sealed signing keys, newest first."""
+        """With the usage of this month and the encrypted signing keys, newest first."""
 
     async def put_tenant(self, tenant: Tenant, event: Event | None = None) -> None:
-        """Create or change a tenant's name and quotas."""
+        """Creates a tenant or changes its name and quotas."""

@@ -1,4 +1,4 @@
-"""What lists are asked for and answer with: filters, pages, counts."""
+"""Queries and results of lists: filters, pages, counts."""
 
 from datetime import datetime
 from typing import Literal
@@ -23,18 +23,18 @@ EndpointOrder = Literal["name", "-name", "next_run_at", "-next_run_at"]
 
 
 class Total(Struct, frozen=True):
-    """How many there are. Where counting stopped early there may be more than `count`."""
+    """A count. If counting stopped early, there may be more than `count`."""
 
     count: int
     is_exact: bool
 
 
 class EndpointListFilter(Struct, frozen=True):
-    """Which endpoints: `state` as `shapes.state_of` names it, or running, failing, adapting; text is literal."""
+    """Filter of endpoints: `state` as in `shapes.state_of`, or running, failing, adapting; text is literal."""
 
     job_id: str | None = None
-    state: str | None = None  # None: all but the archived ones
-    text: str | None = None  # somewhere in the name, the description or the URL; ASCII letters in either case
+    state: str | None = None  # None: all except archived ones
+    text: str | None = None  # anywhere in the name, the description or the URL; ASCII case is ignored
     after: tuple[str, str] | None = None  # name and id of the last one seen, or next run (as text) and id
     limit: int = 50
     order: EndpointOrder = "name"
@@ -46,15 +46,15 @@ class RunListFilter(Struct, frozen=True):
     trigger: RunTrigger | None = None
     since: datetime | None = None
     until: datetime | None = None
-    before_id: str | None = None  # where the page begins: older than this one, or newer where `oldest_first`
+    before_id: str | None = None  # start of the page: older than this one, or newer with `oldest_first`
     limit: int = 50
     oldest_first: bool = False
 
 
 class RunPage(Struct, frozen=True):
-    """Runs, each with its endpoint's name (or its id, where it was deleted); `next_before_id`: where to read on.
+    """Runs, each with its endpoint's name (or its id, if deleted); `next_before_id`: where the next page starts.
 
-    A page may hold fewer than were wanted and still not be the last: a filter looks at so many runs and no more.
+    A page may hold fewer than requested and still not be the last: a filter checks a limited number of runs.
     """
 
     runs: tuple[tuple[Run, str], ...]
@@ -62,7 +62,7 @@ class RunPage(Struct, frozen=True):
 
 
 class RunMark(Struct, frozen=True):
-    """A run as a bar in a list shows it."""
+    """A run as a bar of a chart."""
 
     id: str
     status: str
@@ -70,7 +70,7 @@ class RunMark(Struct, frozen=True):
 
 
 class StateCount(Struct, frozen=True):
-    """How many endpoints are in a state; of them, how many failed last, are running, and are due since long."""
+    """How many endpoints are in a state; of them, how many failed last, are running, and are overdue."""
 
     state: str
     endpoints: int

@@ -1,8 +1,8 @@
-"""The seam of presence: which processes are alive, and what becomes of the work of those that died.
+"""Port of presence: which processes are alive, and what happens to the work of dead ones.
 
-A process holds something that the operating system takes away when the process dies, and beats once a second. It is
-dead when that is gone and it has been silent for SILENT_MS; one alone proves nothing, because a database that restarts
-takes every lock away, and a busy machine makes processes silent.
+A process holds a lock that the operating system releases when the process dies, and sends a heartbeat once a second. It
+is dead if the lock is gone and it has been silent for SILENT_MS. One sign alone proves nothing: a restarting database
+releases every lock, and a busy machine makes processes silent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ from typing import Protocol
 from msgspec import Struct
 
 BEAT_S = 1.0
-SILENT_MS = 3_000  # two beats may be late
-SILENT_MS_WITHOUT_LOCK = 15_000  # where nothing can be held (PgBouncer), silence alone has to say it
-ALIVE_WITHIN_MS = 10_000  # a process that is listed as alive has beaten within this time
+SILENT_MS = 3_000  # two heartbeats may be late
+SILENT_MS_WITHOUT_LOCK = 15_000  # without locks (PgBouncer), silence alone must decide
+ALIVE_WITHIN_MS = 10_000  # a process listed as alive has sent a heartbeat within this time
 
 
 class WorkerRow(Struct, frozen=True):
-    """One kind of work of one process; a process that does several has several rows with the same id."""
+    """One kind of work of one process; a process with several kinds has several rows with the same id."""
 
     id: str
     kind: str
@@ -28,7 +28,7 @@ class WorkerRow(Struct, frozen=True):
 
 
 class Freed(Struct, frozen=True):
-    """What dead processes had in hand when their leases were ended."""
+    """What dead processes held when their leases were ended."""
 
     workers: tuple[str, ...] = ()
     runs: int = 0
@@ -39,26 +39,28 @@ class Freed(Struct, frozen=True):
 
 
 class PresenceStore(Protocol):
-    """What a process needs to be seen alive, and to take over from those that are not."""
+    """What a process needs to show that it is alive, and to take over from dead ones."""
 
     async def appear(self, worker: str) -> None:
-        """Hold what is taken away at our death, until the store is closed. Called once, before the first beat."""
+        """Takes the lock that is released at our death, until the store is closed. Called once, before the first
+        heartbeat.
+        """
 
     async def beat(self, worker: str, kinds: Mapping[str, int]) -> tuple[str, ...]:
-        """Say that `worker` is alive, does these kinds of work, and has so many places for each.
+        """Shows that `worker` is alive, with its kinds of work and its places for each.
 
         Returns the other workers that have been silent for too long: `free_lost` finds out whether they are dead.
         """
 
     async def free_lost(self, suspects: Sequence[str]) -> Freed:
-        """End everything that those of the suspects hold that are dead, in one transaction, and wake the others.
+        """Releases everything that dead suspects hold, in one transaction, and wakes the others.
 
-        Runs, partitions, effects, deliveries and model sessions are free for others at once; runs that may be
-        delivered only once end as unknown. Any number of processes may call it at the same time.
+        Runs, partitions, effects, deliveries and model sessions are free for others immediately; at-most-once runs end
+        as unknown. Any number of processes may call it at the same time.
         """
 
     async def leave(self, worker: str) -> None:
-        """The same for a process that shuts down, which counts against no endpoint."""
+        """Releases the work of a process that shuts down, which counts against no endpoint."""
 
     async def alive(self) -> list[WorkerRow]:
-        """What the processes do that are alive, oldest first."""
+        """The work of live processes, oldest first."""

@@ -1,4 +1,4 @@
-"""The record of what happened, the reads of lists and overviews, and answers kept for requests sent again."""
+"""Ports of runs and events, of lists and overviews, and of responses stored for repeated requests."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -31,34 +31,35 @@ class RunFilter(Struct, frozen=True):
 
 
 class RunStore(Protocol):
-    """The record of what happened."""
+    """The record of runs and events."""
 
     async def run(self, tenant_id: str, run_id: str) -> Run | None: ...
 
     async def runs(self, tenant_id: str, wanted: RunFilter) -> list[Run]:
-        """Newest first; bodies are not read."""
+        """Newest first, without bodies."""
 
     async def body(self, tenant_id: str, run_id: str) -> Body | None: ...
 
     async def add_test_run(self, run: Run, outcome: Outcome, events: Sequence[Event]) -> None:
-        """Record a run that changes no schedule state."""
+        """Records a run that changes no schedule state."""
 
     async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        """Events in their order, from just after `cursor` ("" is the beginning); none is ever skipped."""
+        """Events in order, after `cursor` ("" is the beginning); none is ever skipped."""
 
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        """The newest `limit` events, in their order; the last one's cursor goes into `events_after` to read on."""
+        """The newest `limit` events, in order; `events_after` continues from the last one's cursor."""
 
     async def last_place(self) -> str:
-        """The place of the newest event that may exist, readable yet or not; a cursor beyond it is of another database.
+        """The position of the newest event that may exist, readable yet or not; a later cursor is from another
+        database.
 
-        A place is a cursor without the index after its colon.
+        A position is a cursor without the index after its colon.
         """
 
     async def add_events(self, events: Sequence[Event]) -> None: ...
 
     async def add_signing_key(self, tenant_id: str, key_id: str, sealed: str, event: Event) -> None:
-        """Make this the newest key; older ones keep signing beside it until they are revoked."""
+        """Makes this the newest key; older ones keep signing as well until they are revoked."""
 
     async def revoke_signing_key(self, tenant_id: str, key_id: str, event: Event) -> bool: ...
 
@@ -67,10 +68,10 @@ class RunStore(Protocol):
 
 
 class ListStore(Protocol):
-    """Reads for lists and overviews, within one tenant. None of them reads what it does not show."""
+    """Reads for lists and overviews, within one tenant. They read only what is shown."""
 
     async def endpoints(self, tenant_id: str, wanted: EndpointListFilter) -> list[Endpoint]:
-        """Ordered by name and id, or as `order` says."""
+        """Ordered by name and id, or by `order`."""
 
     async def runs(self, tenant_id: str, wanted: RunListFilter) -> RunPage:
         """Newest first, or `oldest_first`; without bodies, trails and details."""
@@ -78,39 +79,40 @@ class ListStore(Protocol):
     async def total(
         self, tenant_id: str, wanted: EndpointListFilter | RunListFilter | ExecutionFilter | DeliveryFilter
     ) -> Total:
-        """How many a list has, wherever its page begins. Counting stops at 10,000, and after 20,000 looked at."""
+        """The size of a list, regardless of its page. Counting stops at 10,000, and after 20,000 rows read."""
 
     async def recent(self, tenant_id: str, endpoint_ids: Sequence[str], limit: int) -> dict[str, list[RunMark]]:
-        """How the newest runs of each of these ended, newest first; who has none is left out."""
+        """The results of the newest runs of each of these, newest first; endpoints without runs are left out."""
 
     async def results(self, tenant_id: str, endpoint_id: str, since: datetime) -> list[RunResult]:
-        """How the runs of an endpoint since then ended, test runs left out, newest first."""
+        """The results of the runs of an endpoint since then, without test runs, newest first."""
 
     async def count_states(self, tenant_id: str, late_before: datetime) -> list[StateCount]: ...
 
     async def count_runs(self, tenant_id: str, since: datetime, hours: int) -> list[Mapping[str, int]]:
-        """For each hour from `since` on: how many runs began in it, by their status."""
+        """For each hour from `since` on: how many runs started, by status."""
 
     async def upcoming(self, tenant_id: str, limit: int) -> list[Endpoint]:
-        """Those that wait for their time, soonest first."""
+        """Endpoints that wait for their time, soonest first."""
 
     async def names(self, tenant_id: str, endpoint_ids: Sequence[str]) -> dict[str, str]:
-        """By id, archived ones included; what was deleted is left out."""
+        """By id, including archived ones; deleted ones are left out."""
 
 
 class IdempotencyStore(Protocol):
-    """Answers kept under the keys that requests bring with them, so that a request sent again is not done again."""
+    """Responses stored under the idempotency keys of requests, so that a repeated request has no second effect."""
 
     async def claim(
         self, tenant_id: str, actor: str, key: str, request: str, work_ms: int, keep_ms: int
     ) -> tuple[str, str | None] | None:
-        """None: the key is mine for `work_ms`; do the work. Else the request that has it, and its answer if it ended.
+        """None: the caller owns the key for `work_ms` and does the work. Otherwise the request that owns it, with its
+        response if finished.
 
-        What is older than its `keep_ms` is forgotten on the way.
+        Removes entries older than their `keep_ms`.
         """
 
     async def keep(self, tenant_id: str, actor: str, key: str, request: str, answer: str) -> None:
-        """The answer to the request that claimed the key; without effect for any other."""
+        """Stores the response to the request that claimed the key; no effect for any other."""
 
     async def release(self, tenant_id: str, actor: str, key: str, request: str) -> None:
-        """Free the key: what was asked was refused. Without effect for any other request, and after `keep`."""
+        """Frees the key because the request was refused. No effect for any other request, and after `keep`."""

@@ -1,4 +1,4 @@
-"""The seam of the scheduler: what is due, who has it, and how it ended."""
+"""Port of the scheduler: claim due endpoints, record results, release slots."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,11 +12,11 @@ from mainspring.domain.schedule.finish import Finished
 
 
 class ClaimBatch(Struct, frozen=True):
-    """What a claim brought: the slots to execute, the store's clock, and when to look again.
+    """The result of a claim: the slots to execute, the store's clock, and when to claim again.
 
-    `now` is when it was judged what is due, `handed_at` when the batch left the store; a transaction lies between.
-    `more` says that due work was left behind although places were free (a cap or a lock was in the way of some, or
-    settled rows made room): look again at once. `next_due_at` is None when nothing is planned at all.
+    `now` is when due endpoints were determined, `handed_at` when the batch left the store, after the transaction.
+    `more` says that due work was left behind although places were free (a limit or a lock blocked some, or finished
+    rows made room): claim again at once. `next_due_at` is None if nothing is planned at all.
     """
 
     now: datetime
@@ -27,7 +27,7 @@ class ClaimBatch(Struct, frozen=True):
 
 
 class FinishReport(Struct, frozen=True):
-    """Which results counted, which came too late, the earliest next run they led to, and which have to wait."""
+    """Which results counted, which came too late, the earliest next run, and which have to wait."""
 
     recorded: tuple[str, ...]
     superseded: tuple[str, ...]
@@ -41,31 +41,32 @@ class ScheduleStore(Protocol):
     async def claim_due(
         self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, slow: SlowRoom | None = None
     ) -> ClaimBatch:
-        """Lease up to `limit` due endpoints to `worker`, in one transaction.
+        """Leases up to `limit` due endpoints to `worker`, in one transaction.
 
-        Oldest first, fair between tenants, within the caps; rows another worker has locked are skipped. No row is
-        claimed before it is due by the store's clock. A row that throws is pushed ahead and marked; others go on.
-        Caps and rates are counted over all workers. `slow` bounds the slow runs among the claims; None does not.
+        Oldest first, fair between tenants, within the limits; rows that another worker has locked are skipped. No row
+        is claimed before it is due by the store's clock. A row that raises is postponed and marked; others continue.
+        Limits and rates are counted across all workers. `slow` bounds the slow runs among the claims; None does not.
         """
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
-        """Record results and plan the next runs, in one transaction; may be called again with the same batch.
+        """Records results and plans the next runs, in one transaction; may be called again with the same batch.
 
-        A result counts only where the endpoint's epoch is still its claim's; else its run becomes `superseded`. One
-        whose endpoint somebody else holds is left as it was and told as waiting: nobody waits for a stranger's lock.
+        A result counts only if the endpoint's epoch is still its claim's; otherwise its run becomes `superseded`. A
+        result whose endpoint is locked by another transaction is left unchanged and reported as waiting, so that finish
+        never waits for a foreign lock.
         """
 
     async def release(self, claims: Sequence[Claim]) -> None:
-        """Give slots back unfinished, only where the epoch is still the claim's.
+        """Releases unfinished slots whose epoch is still the claim's.
 
-        They are due at once for anybody; those that may be delivered only once end as unknown.
+        They are due immediately for any worker; at-most-once slots end as unknown.
         """
 
     async def expire_hints(self, limit: int) -> int:
-        """Clear hints whose time ran out and replan their endpoints; returns how many endpoints changed."""
+        """Clears expired hints and replans their endpoints; returns how many endpoints changed."""
 
     async def wait_for_change(self, timeout_s: float) -> bool:
-        """True as soon as somebody changed a schedule, False after `timeout_s`. It may also wake for nothing."""
+        """True as soon as a schedule changed, False after `timeout_s`. May also wake up without a reason."""
 
     async def now(self) -> datetime:
         """The store's clock."""

@@ -1,4 +1,4 @@
-"""The seam of re-keying: every row that holds something sealed, as it lies."""
+"""Port of key rotation: every row that holds something encrypted, as stored."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -10,34 +10,34 @@ from msgspec import Struct
 class SealedKind(StrEnum):
     ENDPOINT = "endpoint"  # its secret headers and its query string
     SIGNING_KEY = "signing key"
-    SUBSCRIPTION = "subscription"  # the secrets and the address of a webhook, the targets of an alert's channels
+    SUBSCRIPTION = "subscription"  # the secrets and the URL of a webhook, the targets of an alert's destinations
     SECOND_FACTOR = "second factor"
-    ANSWER = "kept answer"  # to a request with an Idempotency-Key, and what the request was
+    ANSWER = "kept answer"  # to a request with an Idempotency-Key, and the request
 
 
 class SealedRow(Struct, frozen=True):
-    """A row, what it holds sealed and to which context each is sealed."""
+    """A row with its encrypted texts and the context of each."""
 
     kind: SealedKind
     place: tuple[str, ...]  # its key, in the order in which rows are read
     tenant_id: str  # "": of the installation
-    text: str  # what holds them, as it was read
-    values: Mapping[str, str]  # sealed text -> context
-    is_busy: bool = False  # somebody will compare it with what it is now; it must stay for a moment
+    text: str  # the stored value, as read
+    values: Mapping[str, str]  # encrypted text -> context
+    is_busy: bool = False  # compared with its current value later, so it must stay for a moment
 
 
 class SealedStore(Protocol):
-    """All of it goes across all tenants."""
+    """All methods work across all tenants."""
 
     async def sealed(self, kind: SealedKind, after: tuple[str, ...], limit: int) -> list[SealedRow]:
-        """Rows of this kind in the order of their places, from just after one; () is the beginning."""
+        """Rows of this kind in the order of their positions, after one; () is the beginning."""
 
     async def readable_queries(self, after: tuple[str, ...], limit: int) -> list[SealedRow]:
-        """Rows of endpoints whose URL may have a readable query string, in the order of their places."""
+        """Rows of endpoints whose URL may have a readable query string, in the order of their positions."""
 
     async def reseal(self, rows: Sequence[tuple[SealedRow, Mapping[str, str]]]) -> int:
-        """Put other sealed texts in the place of those that rows of one kind hold; how many texts were put.
+        """Replaces the encrypted texts of rows of one kind; returns how many texts were replaced.
 
-        A row that is no longer as it was read stays as it is. Nobody is told, and no version grows: what is sealed is
-        the same. Whoever knows an endpoint from before reads it again.
+        A row that changed since it was read stays unchanged. No event is written and no version increases, because the
+        content is the same. A process that cached an endpoint must read it again.
         """

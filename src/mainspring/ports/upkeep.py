@@ -1,4 +1,4 @@
-"""The seam of upkeep: what is kept for how long, what waits, and what the database is."""
+"""Port of upkeep: retention, waiting work, and facts about the database."""
 
 from datetime import datetime
 from typing import Protocol
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mainspring.domain.schedule.queue import Queue
 
-LIMITS = "limits"  # the installation's value that holds the caps in force, as JSON
+LIMITS = "limits"  # the installation's value with the limits in force, as JSON
 
 
 class Retention(Struct, frozen=True):
@@ -23,7 +23,7 @@ class Swept(Struct, frozen=True):
 
 
 class Backlog(Struct, frozen=True):
-    """What is due and has not started: how many endpoints, and since when the oldest one waits."""
+    """Late endpoints: how many, and since when the oldest one waits."""
 
     now: datetime
     due: int
@@ -33,11 +33,11 @@ class Backlog(Struct, frozen=True):
 
 
 class OpenTransaction(Struct, frozen=True):
-    """A transaction in the database that has not ended and that something waits for."""
+    """An open transaction in the database that something waits for."""
 
     pid: int | None  # None: a prepared transaction
-    name: str  # of the program and where it runs, or of the prepared transaction
-    state: str  # what its connection does; empty where our database user may not see it
+    name: str  # name of the program and its host, or of the prepared transaction
+    state: str  # current activity of its connection; empty if our database user may not see it
     open_s: float  # for how long the transaction has been open
 
 
@@ -45,7 +45,7 @@ class EventLag(Struct, frozen=True):
     """How far readers of events are behind what is committed, and which writers hold them back, oldest first."""
 
     now: datetime
-    oldest_at: datetime | None  # of the oldest event that is committed and not readable yet
+    oldest_at: datetime | None  # age of the oldest event that is committed and not readable yet
     writers: tuple[OpenTransaction, ...] = ()
 
     @property
@@ -54,9 +54,9 @@ class EventLag(Struct, frozen=True):
 
 
 class DeadRows(Struct, frozen=True):
-    """Versions of endpoints' state that are of no use and still stored, beside those that are in use.
+    """Dead row versions of endpoint state that are still stored, beside the live ones.
 
-    Looks for due endpoints pass them. `oldest` is the transaction since whose beginning none can be removed.
+    Queries for due endpoints scan them. `oldest` is the transaction that prevents their removal.
     """
 
     dead: int
@@ -65,10 +65,9 @@ class DeadRows(Struct, frozen=True):
 
 
 class StoreFacts(Struct, frozen=True):
-    """What the database is: its kind and version, its schema, and which migrations this process has applied to it.
+    """Facts about the database: kind, version, schema, and the migrations that this process has applied.
 
-    `above_policies`: its user is one for whom row-level security does not hold. `owns_tables`: or who could switch it
-    off.
+    `above_policies`: row-level security does not apply to its user. `owns_tables`: the user could switch it off.
     """
 
     kind: str  # sqlite | postgresql
@@ -83,38 +82,38 @@ class UpkeepStore(Protocol):
     """What the janitor and the watchdog need."""
 
     async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
-        """Close `running` rows whose lease was over that long ago as `timeout`, and tell of each; never a live one."""
+        """Closes `running` rows whose lease ended that long ago as `timeout`, with an event each; never a live one."""
 
     async def expire_proposals(self, limit: int) -> int:
-        """End pending proposals whose time is over, and tell of each once; how many."""
+        """Expires pending proposals past their time, with one event each; returns how many."""
 
     async def sweep(self, keep: Retention, batch: int) -> Swept:
-        """Remove at most `batch` rows of what is older or more than wanted; call again until it says done."""
+        """Removes at most `batch` rows past their retention; call again until it reports done."""
 
     async def backlog(self, late_ms: int) -> Backlog:
-        """Endpoints that are due for longer than `late_ms` and not leased."""
+        """Endpoints overdue by more than `late_ms` and not leased."""
 
     async def event_lag(self) -> EventLag:
-        """Never anything on SQLite: it has one writer, so what is committed can be read."""
+        """Always empty on SQLite: it has one writer, so committed events are readable."""
 
     async def dead_rows(self) -> DeadRows:
         """None on SQLite: it updates rows in place."""
 
     async def queue(self, late_ms: int) -> Queue:
-        """What is due for longer than `late_ms` and not started, of every tenant, and what may be in its way.
+        """Endpoints of every tenant overdue by more than `late_ms`, and what may block them.
 
-        The caps are those that a scheduler stored as LIMITS when it started.
+        The limits are those that a scheduler stored as LIMITS when it started.
         """
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
-        """The installation's value under `key`; where there is none, `value_if_new`, which it has from then on."""
+        """The installation's value under `key`; sets `value_if_new` if it is missing."""
 
     async def put_installation(self, key: str, value: str) -> None: ...
 
     async def facts(self) -> StoreFacts: ...
 
     async def probe(self) -> None:
-        """Write something short to where claims and results are written.
+        """Writes a short value to where claims and results are written.
 
         Raises StoreUnavailable, with the reason, if that is not possible or the schema is too old.
         """

@@ -1,4 +1,4 @@
-"""How workflows do: whether executions move when they should, partitions have writers, and effects leave.
+"""Health of workflows: whether executions move on time, partitions have writers, and effects are sent.
 
 Read by the watch in every scheduler, and by `mainspring doctor`.
 """
@@ -14,12 +14,12 @@ OVERDUE_AFTER: Final = timedelta(minutes=1)  # longer than the takeover of a par
 
 
 class WorkflowHealth(Struct, frozen=True):
-    """How workflows do at an instant."""
+    """Health of workflows at a given time."""
 
     now: datetime
-    overdue: int  # executions that should have moved a minute ago
+    overdue: int  # executions overdue by more than a minute
     lag: timedelta  # how long the oldest work of any partition waits
-    unwritten: tuple[int, ...]  # partitions in which work waits and that no ticker writes
+    unwritten: tuple[int, ...]  # partitions with waiting work and no writer
     effect_age: timedelta  # how long the oldest effect waits to be sent
 
 

@@ -1,4 +1,4 @@
-"""The seams of workflows: what the ticker, the dispatcher and the operations need from a database and the world."""
+"""Ports of workflows: what the ticker, the dispatcher and the operations need."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -8,25 +8,26 @@ from msgspec import Struct
 
 from mainspring.domain.event import Event
 from mainspring.workflow.audit import Anchor, Breach, TickHead
-from mainspring.workflow.model import Arrival, ExecutionState, LogEntry, Status, Workflow
+from mainspring.workflow.model import Arrival, ExecutionState, LogEntry, Status, Workflow, Zeros
 from mainspring.workflow.tick import ReadyExecution, TickResult, TickRun
 
 
 class Lead(Struct, frozen=True):
-    """The right to write one partition, until somebody else has it: an epoch, and where the partition stands."""
+    """The right to write one partition until another process takes over: an epoch, and the partition's position."""
 
     partition: int
     epoch: int
     tick: int
     sequence: int
     head: str
-    zero: datetime  # the instant of tick 0
+    zero: datetime  # the time of tick 0
     resolution_ms: int
     worker: str
+    zeros: Zeros = ()  # of a partition whose clock was repaired
 
 
 class TickLoad(Struct, frozen=True):
-    """What a tick has to do. `tick` None: nothing now; `next_tick` is when there will be, if that is known."""
+    """The work of a tick. `tick` None: nothing now; `next_tick` is the next one with work, if known."""
 
     wall: datetime
     tick: int | None = None
@@ -34,7 +35,7 @@ class TickLoad(Struct, frozen=True):
     next_tick: int | None = None
 
 
-Tell = Callable[[TickResult], Sequence[Event]]  # what others want to know of a tick
+Tell = Callable[[TickResult], Sequence[Event]]  # events of a tick for other readers
 
 
 def nothing_to_tell(ticked: TickResult) -> Sequence[Event]:
@@ -45,10 +46,12 @@ class TickStore(Protocol):
     """What the ticker needs."""
 
     async def lead(self, partition: int, worker: str, ttl_ms: int) -> Lead | None:
-        """Become the writer of a partition whose lease is over, under a new epoch; None: somebody else holds it."""
+        """Becomes the writer of a partition whose lease is over, under a new epoch; None if another process holds
+        it.
+        """
 
     async def is_led(self, partition: int) -> bool:
-        """Whether somebody holds the lease of a partition."""
+        """Whether a process holds the lease of a partition."""
 
     async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
         """The next tick with work that the store's clock has reached, its executions in order, at most `limit`."""
@@ -56,40 +59,40 @@ class TickStore(Protocol):
     async def commit_tick(
         self, lead: Lead, turns: TickRun, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
-        """Take the turns of a tick and write all they did, and what there is to tell of it, in one transaction, where
-        (epoch, tick) is still the lead's; extends the lease.
+        """Takes the turns of a tick and writes their results and events in one transaction, if (epoch, tick) is still
+        the lead's; extends the lease.
 
-        The answer leads on. None: another writer has the partition, and nothing was written.
+        Returns the next lead, or None, having written nothing, if another writer has the partition.
         """
 
     async def renew(self, lead: Lead, ttl_ms: int) -> bool:
-        """Hold the lease longer; False: another writer has the partition."""
+        """Extends the lease; False if another writer has the partition."""
 
     async def resign(self, lead: Lead) -> None:
-        """Let others have the partition at once."""
+        """Releases the partition for others immediately."""
 
     async def sweep(self, lead: Lead, before: datetime, limit: int) -> tuple[str, ...]:
         """Ids of at most `limit` executions that ended before `before`; the ticker removes them in a tick."""
 
     async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime, ttl_ms: int) -> Lead | None:
-        """Remove executions with their logs; the tick head that tells of it is written in the same transaction."""
+        """Removes executions with their logs; the tick head that records it is written in the same transaction."""
 
     async def add_checkpoint(self, checkpoint: "Checkpoint") -> None: ...
 
     async def standing(self, ids: Sequence[str]) -> dict[str, int]:
-        """How many entries those of the executions have that are there."""
+        """The number of log entries of each execution that exists."""
 
     async def forget_ticks(
         self, lead: Lead, sequence: int, head: TickHead | None, wall: datetime, ttl_ms: int
     ) -> Lead | None:
-        """Remove the ticks up to a sequence, and the checkpoints before it, where the epoch is still the lead's.
+        """Removes the ticks up to a sequence, and the checkpoints before it, if the epoch is still the lead's.
 
-        `head` is a tick that is written in the same transaction. None: another writer leads, and nothing was written.
+        `head` is a tick that is written in the same transaction. None, having written nothing, if another writer leads.
         """
 
 
 class Checkpoint(Struct, frozen=True):
-    """Where a partition stood, signed: a tail that is cut off or made anew does not fit it."""
+    """The signed position of a partition: a removed or rewritten tail does not match it."""
 
     partition: int
     sequence: int
@@ -101,19 +104,19 @@ class Checkpoint(Struct, frozen=True):
 
 
 class Published(Struct, frozen=True):
-    """One version of a workflow, as it was written and as it is understood."""
+    """One version of a workflow, as written and as parsed."""
 
     workflow: Workflow
     document: str
     actor: str
     created_at: datetime
-    archived_at: datetime | None = None  # of the workflow: nothing starts it any more
+    archived_at: datetime | None = None  # of the workflow: it cannot be started any more
     document_hash: str = ""
     model_hash: str = ""  # of what is stored as `workflow`
 
 
 class Execution(Struct, frozen=True):
-    """An execution as its row tells it."""
+    """An execution as stored in its row."""
 
     state: ExecutionState
     tenant_id: str
@@ -134,10 +137,10 @@ class Execution(Struct, frozen=True):
 
 
 class ExecutionFilter(Struct, frozen=True):
-    """What is None is any. `in_need` are those that wait for a person: failed or paused.
+    """A filter; None matches any. `in_need` are executions that wait for a person: failed or paused.
 
-    `running_under` a correlation key are those that have not ended, however many did; beside it only `workflow` and
-    `limit` count.
+    `running_under` a correlation key selects those that have not ended, however many have; only `workflow` and `limit`
+    apply besides it.
     """
 
     workflow: str | None = None
@@ -150,7 +153,7 @@ class ExecutionFilter(Struct, frozen=True):
     key: str | None = None
     in_need: bool = False
     running_under: str | None = None
-    oldest_first: bool = False  # then `before_id` is the one that the page comes after
+    oldest_first: bool = False  # then the page comes after `before_id`
 
 
 class Start(Struct, frozen=True):
@@ -162,7 +165,7 @@ class Start(Struct, frozen=True):
 
 
 class Sending(Struct, frozen=True):
-    """Something on its way to one execution."""
+    """An arrival for one execution."""
 
     execution_id: str
     partition: int
@@ -170,22 +173,24 @@ class Sending(Struct, frozen=True):
 
 
 class WorkflowStore(Protocol):
-    """Workflows and executions, for operations. Everything is asked for within one tenant."""
+    """Workflows and executions, for operations. Every query is within one tenant."""
 
     async def publish(self, tenant_id: str, workflow: Workflow, document: str, actor: str, event: Event) -> Published:
-        """The next version of a workflow; two who publish at once get two versions. One that was archived is back."""
+        """Publishes the next version of a workflow; two concurrent calls get two versions. Restores an archived
+        workflow.
+        """
 
     async def version(self, tenant_id: str, name: str, version: int | None) -> Published | None:
-        """One version, the newest where none is named."""
+        """One version, the newest by default."""
 
     async def versions(self, tenant_id: str, name: str | None) -> list[Published]:
         """All versions of a workflow, newest first; without a name the newest of each, by name."""
 
     async def start(self, starts: Sequence[Start]) -> list[Execution]:
-        """Add executions of one tenant, at least one, in one transaction and in order.
+        """Adds executions of one tenant, at least one, in one transaction and in order.
 
-        In place of one that cannot be added stands the one that is there already: under its idempotency key, or, where
-        it wants to be alone, the one that runs under its correlation key.
+        For one that cannot be added, the result has the existing execution: under its idempotency key, or, if it must
+        be alone, the one that runs under its correlation key.
         """
 
     async def execution(self, tenant_id: str, execution_id: str) -> Execution | None: ...
@@ -194,74 +199,74 @@ class WorkflowStore(Protocol):
         """Newest first."""
 
     async def count(self, tenant_id: str, wanted: ExecutionFilter) -> int:
-        """How many there are; pages and limits do not count."""
+        """The number of matches, regardless of pages and limits."""
 
     async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
-        """Put arrivals in the inbox; one whose id the execution has seen is left out. How many were new."""
+        """Puts arrivals in the inbox, without ids that the execution has seen. Returns how many were new."""
 
     async def now(self) -> datetime: ...
 
     async def clock(self, partition: int, resolution_ms: int) -> tuple[datetime, int]:
-        """The instant of tick 0 and the length of a tick; the first who asks fixes both."""
+        """The time of tick 0 and the length of a tick; the first caller fixes both."""
 
 
 class ArchiveStore(Protocol):
-    """Workflows that are kept and no longer started."""
+    """Archived workflows: kept, but never started."""
 
     async def archive(self, tenant_id: str, name: str, event: Event) -> bool:
-        """False: it was archived before, and nothing was written."""
+        """False, having written nothing, if it was already archived."""
 
     async def restore(self, tenant_id: str, name: str, event: Event) -> bool:
-        """False: it was not archived, and nothing was written."""
+        """False, having written nothing, if it was not archived."""
 
 
 class LogStore(Protocol):
-    """What verification and replay read."""
+    """Reads for verification and replay."""
 
     async def entries(self, tenant_id: str, execution_id: str, after: int, limit: int) -> list[LogEntry]:
-        """A page of a log, in order; none where the execution is another tenant's."""
+        """A page of a log, in order; empty if the execution belongs to another tenant."""
 
     async def row_breach(self, tenant_id: str, execution_id: str) -> Breach | None:
-        """The first column of an execution's row, or its place in the queue, that its stored state contradicts."""
+        """The first column of an execution's row, or its position in the queue, that contradicts its stored state."""
 
     async def anchors(self, partition: int, execution_id: str) -> list[Anchor]:
-        """What the ticks of the partition say of a log, ascending."""
+        """What the ticks of the partition record about a log, ascending."""
 
     async def ticks(self, partition: int, after: int, limit: int) -> list[TickHead]: ...
 
     async def partition_end(self, partition: int) -> Anchor | None:
-        """How many ticks a partition's own row counts, and its head."""
+        """How many ticks a partition's row counts, and its head."""
 
     async def checkpoints(self, partition: int, after: int, limit: int) -> list[Checkpoint]:
         """A page of checkpoints by their sequence, ascending."""
 
     async def chain_start(self, partition: int) -> Checkpoint | None:
-        """The checkpoint after which the ticks begin that are there; None: they begin with the first, or nowhere."""
+        """The checkpoint after which the existing ticks begin; None: they begin with the first, or there are none."""
 
     async def log_ids(self, partition: int) -> list[str]:
-        """Every execution of the partition that is there."""
+        """Every existing execution of the partition."""
 
     async def erase(self, tenant_id: str, execution_id: str, event: Event) -> int:
-        """Remove the values of a finished execution's log; its commitments stay. How many entries it has."""
+        """Erases the values of a finished execution's log; its commitments stay. Returns its number of entries."""
 
 
 class PartitionView(Struct, frozen=True):
-    """Where a partition stands, who writes it, and what waits in it."""
+    """Position, writer and waiting work of a partition."""
 
     partition: int
     tick: int
-    ticks: int  # how many there were
-    worker: str  # who wrote it last
+    ticks: int  # number of ticks
+    worker: str  # its last writer
     lease_until: datetime
-    zero: datetime  # the instant of tick 0
+    zero: datetime  # the time of tick 0
     resolution_ms: int
-    ready_at: datetime | None  # when the first execution wants to move
-    arrived_at: datetime | None  # when the oldest arrival came that was not taken yet
-    overdue: int  # executions that should have moved before the instant that was asked about
+    ready_at: datetime | None  # when the first execution is due
+    arrived_at: datetime | None  # when the oldest unprocessed arrival came
+    overdue: int  # executions due before the given time
 
     @property
     def waits_since(self) -> datetime | None:
-        """The earliest instant from which something waits in it, or will."""
+        """The earliest time at which something in it waits or will wait."""
         return min((at for at in (self.ready_at, self.arrived_at) if at is not None), default=None)
 
 
@@ -269,29 +274,29 @@ class PartitionStore(Protocol):
     """Whole partitions, with the executions of every tenant: for operators of the installation."""
 
     async def views(self, overdue_before: datetime) -> list[PartitionView]:
-        """Every partition that was ever used, by its number."""
+        """Every partition that was ever used, by number."""
 
     async def members(self, partition: int, after: str, limit: int) -> list[Execution]:
         """A page of the executions of a partition, by id."""
 
     async def overdue_by_tenant(self, before: datetime) -> dict[str, int]:
-        """How many executions of each tenant should have moved before an instant."""
+        """How many executions of each tenant were due before a time."""
 
     async def overdue_reported(self) -> str:
-        """What was reported last about overdue executions, as `report_overdue` wrote it; at first `[]`."""
+        """The last report about overdue executions, as written by `report_overdue`; `[]` at first."""
 
     async def report_overdue(self, before: str, reported: str, events: Sequence[Event]) -> bool:
-        """Write what is reported now, with its events, in one transaction.
+        """Writes the current report with its events, in one transaction.
 
-        False, with nothing written: another process reported something since `before` was read.
+        False, having written nothing, if another process reported something since `before` was read.
         """
 
     async def oldest_effect_at(self) -> datetime | None:
-        """Since when the oldest effect waits that no dispatcher has sent; None: none waits."""
+        """Since when the oldest unsent effect waits; None if none waits."""
 
 
 class Intent(Struct, frozen=True):
-    """An effect that somebody has leased, to be sent now. `claim` fences: a late answer of a lost sender counts not."""
+    """A leased effect, to be sent now. `claim` fences: a late answer from a lost sender is ignored."""
 
     key: str
     execution_id: str
@@ -317,46 +322,48 @@ class EffectStore(Protocol):
     """What the dispatcher needs."""
 
     async def claim_effects(self, worker: str, limit: int, lease_ms: int) -> list[Intent]:
-        """Lease effects that are ready, or whose sender was lost; oldest first. Each is leased for its timeout more."""
+        """Leases effects that are ready, or whose sender was lost; oldest first. The lease exceeds the timeout of
+        each.
+        """
 
     async def answer_effects(self, answers: Sequence[EffectAnswer]) -> int:
-        """Close effects and put their results into the inbox, in one transaction; only where the claim still holds."""
+        """Closes effects and puts their results into the inbox, in one transaction, if the claim still holds."""
 
     async def has_effects(self) -> bool:
-        """Whether any effect is ready or on its way."""
+        """Whether any effect is ready or in flight."""
 
 
 class PartitionLock(Protocol):
-    """Who tries to lead a partition. It only saves attempts: the database decides who leads, with or without it."""
+    """Decides which process tries to lead a partition. It only saves attempts: the database decides who leads."""
 
     async def take(self, partition: int, worker: str, ttl_ms: int) -> bool:
-        """Take the lock, or hold it longer; True also where the lock cannot be asked."""
+        """Takes or extends the lock; also True if the lock server is unavailable."""
 
     async def leave(self, partition: int, worker: str) -> None:
-        """Let others have it at once."""
+        """Releases it immediately."""
 
     async def aclose(self) -> None: ...
 
 
 class Signer(Protocol):
     def sign(self, partition: int, end: Anchor, tick: int, at: datetime) -> tuple[str, str]:
-        """The public key and the signature over where a partition stands."""
+        """The public key and the signature of a partition's position."""
 
     def is_genuine(self, checkpoint: Checkpoint) -> bool:
-        """Whether the signature is right and the key is this installation's."""
+        """Whether the signature is valid and the key is this installation's."""
 
 
 class TriggerStore(Protocol):
-    """What the starter needs. Any number of starters may use it at once, and be killed between any two calls."""
+    """What the trigger worker needs. Several may use it at once, and be killed between any two calls."""
 
     async def position(self, first: str) -> str:
-        """The cursor of the last event that was looked at; `first` where none ever was."""
+        """The cursor of the last processed event; `first` if there was none."""
 
     async def advance(self, before: str, after: str) -> bool:
-        """Move the position on; False: another starter did, and this one begins again where that is."""
+        """Moves the position; False if another worker did, and this one starts again from there."""
 
     async def stamp(self) -> str:
-        """A text that is another one whenever something was published, archived or restored."""
+        """A text that changes whenever a workflow is published, archived or restored."""
 
     async def triggered(self) -> list[tuple[str, Published]]:
         """The newest version of every workflow of every tenant that has triggers and may start, with its tenant."""

@@ -1,6 +1,6 @@
-"""Play one scenario for somebody else: a request comes on standard input as JSON, the answer leaves on standard output.
+"""Run one scenario for another process: the request is JSON on standard input, the report JSON on standard output.
 
-A process of its own, so that a scenario that takes too long or too much ends alone; it sets its own limits.
+A separate process, so that a scenario that takes too long or too much memory ends alone. It sets its own limits.
 """
 
 import resource

@@ -1,4 +1,4 @@
-"""What a scenario promises, checked against its trace. Each check says what it looked at, and where it failed.
+"""Check the promises of a scenario against its trace. Each check reports what it examined and where it failed.
 
 A check is a mapping: `{check: gaps, endpoint: traffic, from: 5, to: 9, at_least: 19s, at_most: 21s}`. Times are minutes
 since the start, spans are durations; `endpoint` names one, `group` all of a group.
@@ -16,7 +16,7 @@ from mainspring.domain.instant import FOREVER
 from mainspring.simulation.scenario import Scenario
 from mainspring.simulation.trace import PlayedRun, Trace
 
-TOLERANCE_MS = 1_000  # what passes between a decision and the start of the run it led to
+TOLERANCE_MS = 1_000  # time between a decision and the start of its run
 ENDED = ("success", "failure", "timeout", "blocked")
 
 
@@ -27,7 +27,7 @@ class CheckResult(Struct, frozen=True):
 
 
 class ScenarioCheck(Struct, frozen=True):
-    """One check with its arguments, read as it is used."""
+    """One check with its arguments, parsed on access."""
 
     scenario: Scenario
     given: Mapping[str, object]
@@ -54,19 +54,19 @@ class ScenarioCheck(Struct, frozen=True):
             if (endpoint is None and group is None) or name == endpoint or (group is not None and target.group == group)
         ]
         if not entries:
-            raise _refused(self.given, "it names no endpoint or group of the scenario")
+            raise _refused(self.given, "it has no endpoint or group of the scenario")
         return [name for entry in entries for name in self.scenario.names_of(entry)]
 
 
 def check_trace(trace: Trace) -> list[CheckResult]:
-    """Every check of the scenario, in its order."""
+    """Runs every check of the scenario, in order."""
     return [_checked(trace, given) for given in trace.scenario.checks]
 
 
 def _checked(trace: Trace, given: Mapping[str, object]) -> CheckResult:
     kind = str(given.get("check"))
     if kind not in CHECKS:
-        raise _refused(given, f"there is no check {kind!r}{did_you_mean(kind, tuple(CHECKS))}")
+        raise _refused(given, f"unknown check {kind!r}{did_you_mean(kind, tuple(CHECKS))}")
     faults = list(CHECKS[kind](trace, ScenarioCheck(trace.scenario, given)))
     words = " ".join(f"{key}={value}" for key, value in given.items() if key != "check")
     return CheckResult(f"{kind} {words}".strip(), not faults, "; ".join(faults[:5]))
@@ -77,7 +77,7 @@ def _runs(trace: Trace, name: str, begin: float = 0, end: float = 1e9) -> list[P
 
 
 def _gaps(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
-    """Runs that both start within the minutes are so far apart; `share` of them, else all."""
+    """Runs that start within the minutes are this far apart; a `share` of them, otherwise all."""
     least, most = wish.span_ms("at_least", 0), wish.span_ms("at_most", 1 << 50)
     begin, end = wish.number("from", 0), wish.number("to", trace.scenario.minutes)
     for name in wish.names():
@@ -138,7 +138,9 @@ def _source_count(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
 
 
 def _limits_hold(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
-    """By the schedule, slots are never closer than min_interval nor, unless it sleeps, further apart than max."""
+    """Slots of the schedule are never closer than min_interval nor, unless it sleeps, further apart than
+    max_interval.
+    """
     limits = {endpoint.name: (endpoint.min_interval_ms, endpoint.max_interval_ms) for endpoint in trace.endpoints}
     for name in wish.names():
         least, most = limits[name]
@@ -147,11 +149,11 @@ def _limits_hold(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
         for first, second in pairwise(planned):
             gap = second.slot_at - first.slot_at
             if least is not None and gap < timedelta(milliseconds=least):
-                yield f"{name} at minute {trace.minute(second.started_at):.2f}: {_span(gap)} after the run before"
+                yield f"{name} at minute {trace.minute(second.started_at):.2f}: only {_span(gap)} after the last run"
             longest = timedelta(milliseconds=most or 0) + _duration(first) + timedelta(milliseconds=TOLERANCE_MS)
             slept = any(begin < second.slot_at and end > first.slot_at for begin, end in pauses)
             if most is not None and gap > longest and not slept:
-                yield f"{name} at minute {trace.minute(second.started_at):.2f}: only {_span(gap)} after the run before"
+                yield f"{name} at minute {trace.minute(second.started_at):.2f}: {_span(gap)} after the previous run"
 
 
 def _pauses_hold(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
@@ -163,7 +165,7 @@ def _pauses_hold(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
 
 
 def _on_time(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
-    """Never early; at most so late, from the slot to the start."""
+    """Never early, and at most this late, from the slot to the start."""
     most = timedelta(milliseconds=wish.span_ms("at_most"))
     for name in wish.names():
         for run in _runs(trace, name, wish.number("from", 0), wish.number("to", 1e9)):
@@ -172,7 +174,7 @@ def _on_time(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
 
 
 def _slots_once(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
-    """Every slot that was begun ended, once, whoever died meanwhile; the last one may still be under way."""
+    """Every started slot ended once, even if workers died; the last one may still be running."""
     for name in wish.names():
         runs = [run for run in _runs(trace, name) if run.status != "missed"]
         for slot in dict.fromkeys(run.slot_at for run in runs):
@@ -208,7 +210,7 @@ CHECKS: dict[str, Callable[[Trace, ScenarioCheck], Iterator[str]]] = {
 
 
 def pauses_of(trace: Trace, name: str) -> list[tuple[datetime, datetime]]:
-    """From when to when an endpoint was paused, as its events tell."""
+    """The periods in which an endpoint was paused, according to its events."""
     pauses: list[tuple[datetime, datetime]] = []
     for each in trace.decisions:
         if each.endpoint != name or each.type not in ("endpoint.paused", "endpoint.resumed"):

@@ -1,4 +1,4 @@
-"""A back-test as one HTML file that needs nothing else: what was called, what would have been, what differs."""
+"""A back-test as one self-contained HTML file: recorded calls, simulated calls, and differences."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,15 +21,15 @@ def comparison(tested: BackTest) -> str:
         "<h1>Back-test</h1>",
         f'<p class="dim">{escape(rfc3339(tested.begin))} to {escape(rfc3339(tested.end))}. '
         "Between two recorded runs the last response holds.</p>",
-        f'<p class="verdict">{recorded} calls were recorded; the present policy makes {present}, the changed one '
+        f'<p class="verdict">{recorded} calls were recorded; the current policy makes {present}, the changed one '
         f"{changed}: {abs(present - changed)} {'saved' if changed <= present else 'more'}. "
         f"It sees {seen} of {len(tested.detections)} recorded failures.</p>",
-        *(f'<p class="bad">could not be judged: {escape(fault)}</p>' for fault in tested.changed.faults),
-        '<h2>What is called when</h2><p class="key"><span><i style="background:var(--ok)"></i>succeeded</span>'
+        *(f'<p class="bad">could not be evaluated: {escape(fault)}</p>' for fault in tested.changed.faults),
+        '<h2>Calls over time</h2><p class="key"><span><i style="background:var(--ok)"></i>succeeded</span>'
         '<span><i style="background:var(--bad)"></i>failed</span></p>',
         *(_picture(tested, endpoint_id) for endpoint_id in list(tested.names)[:ENDPOINTS_MAX]),
         _failures(tested),
-        _firings("Only by the present policy", tested, tested.only_present),
+        _firings("Only by the current policy", tested, tested.only_present),
         _firings("Only by the changed policy", tested, tested.only_changed),
     ]
     return (

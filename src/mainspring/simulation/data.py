@@ -1,4 +1,4 @@
-"""A played scenario as JSON: what the report draws, for whoever draws it himself. Long lists are cut, and say so."""
+"""The result of a scenario as JSON, for clients that draw it. Long lists are cut, and marked as cut."""
 
 from itertools import pairwise
 

@@ -1,7 +1,7 @@
-"""The living demo: a shop's big day, furnished with what any user has: endpoints, rules, an alert, a workflow.
+"""The demo: a shop's big day, built from what any user has: endpoints, rules, an alert, a workflow.
 
-Everything goes the public ways; only the time is another. `speed` divides every duration of the scenario, down to what
-an endpoint may have at the least, so that forty minutes pass in less than three.
+Everything uses the public operations; only time is different. `speed` divides every duration of the scenario, down to
+the minimum of an endpoint, so that forty minutes pass in less than three.
 """
 
 import asyncio
@@ -26,26 +26,27 @@ from mainspring.simulation.scenario import Scenario, ScenarioTarget, Span, load_
 from mainspring.simulation.shop import Received, Shop
 from mainspring.views.shapes import Shape, instant
 
-SPEED = 15.0  # forty minutes in 2m40s, and every duration of the scenario still a whole number of seconds
-BEGINS_AT = 3.5  # the first day begins shortly before its surge: nobody waits long for something to happen
-RECOVERS_AT = 18.0  # three minutes before the sale of `simulate`: who opens the page sees the end within a minute
+SPEED = 15.0  # forty minutes in 2m40s, with every duration of the scenario still a whole number of seconds
+BEGINS_AT = 3.5  # the first day starts shortly before its surge, so that something happens soon
+RECOVERS_AT = 18.0  # three minutes earlier than the sale of `simulate`: visitors see the end within a minute
 JOB, WORKFLOW = "flash-sale", "order-follow-up"
 ORDER_EVERY_MINUTES = 2.0
 REPLY_AFTER_MINUTES = 3.0
 LEAST_MS = {"interval": HINT_INTERVAL_MS_MIN, "ttl": 5_000, "cooldown": 1_000, "pause": 1_000}
 CHECKOUT = ScenarioTarget(every="1m", max="3m", group="health", takes="300ms", fails=(Span(13.0, RECOVERS_AT, 503),))
 ABOUT = {
-    "health": "Looks at the shop all day, more often while the sale is on.",
-    "investigation": "Sleeps until a rule wakes it, looks closer while the shop is slow, and is put to sleep again.",
+    "health": "Checks the shop all day, more often during the sale.",
+    "investigation": "Sleeps until a rule wakes it, checks more closely while the shop is slow, and is put to "
+    "sleep again.",
     "recovery": "Repairs: a rule runs it once per cooldown while it is needed.",
-    "alert": "Tells people: a rule runs it once per cooldown, however long the trouble lasts.",
+    "alert": "Alerts people: a rule runs it once per cooldown, however long the problem lasts.",
 }
 
 
 def demo_scenario() -> Scenario:
-    """The flash sale of `mainspring simulate`, over sooner, and a checkout that breaks at its worst, for the alert.
+    """The flash sale of `mainspring simulate`, shortened, with a checkout that fails at the peak for the alert.
 
-    Nothing fails by chance: a red mark that is no part of the story is one that nobody explains.
+    Nothing fails at random: a failure outside the story would need an explanation.
     """
     sale = load_scenario("flash-sale")
     *before, recovery = sale.curve
@@ -69,7 +70,7 @@ async def furnish(desk: Desk, shop: Shop, messengers: Mapping[DestinationKind, M
 
 
 class Day:
-    """Says what the shop's day brings, and lets customers order: each order is an execution of the workflow."""
+    """Announces the phases of the shop's day, and places orders: each order is an execution of the workflow."""
 
     def __init__(self, desk: Desk, shop: Shop, tell: Callable[[str], None]) -> None:
         self._desk = desk
@@ -128,7 +129,7 @@ class Day:
 
 
 def shop_shape(shop: Shop) -> Shape:
-    """Where the day stands, for a page that draws it."""
+    """The progress of the day, for the web UI."""
     return {
         "name": shop.scenario.name,
         "description": shop.scenario.description,
@@ -173,7 +174,7 @@ def _compressed(rule: Mapping[str, object], speed: float) -> dict[str, object]:
 
 
 def _scaled(text: str, speed: float) -> int:
-    """In milliseconds; beyond a second in tenths of one, because people read it."""
+    """In milliseconds; above a second rounded to tenths, for readability."""
     ms = round(milliseconds(text, "duration") / speed)
     return ms if ms < 1_000 else round(ms, -2)
 
@@ -182,7 +183,7 @@ def _workflow(shop: Shop) -> str:
     wait, patience = (format_duration(max(_scaled(text, shop.speed), 1_000)) for text in ("1m30s", "4m"))
     return f"""\
 name: {WORKFLOW}
-description: Confirm an order, ask for an opinion, and look after whoever is not happy.
+description: Confirm an order, ask for a rating, and escalate bad ratings.
 input: {{order: integer}}
 steps:
   - id: confirm

@@ -1,7 +1,7 @@
-"""An event loop on which time passes only when nothing is left to do: hours take milliseconds, and always the same way.
+"""An event loop on which time passes only when nothing is left to do: hours take milliseconds, deterministically.
 
-Timers fire in their order at exactly their time. Nothing here waits for the real clock; what reaches outside the
-process must therefore come back before it returns (see `world.Elsewhere`).
+Timers fire in order at exactly their time. Nothing here waits for the real clock, so an operation outside the process
+must finish before it returns (see `world.RealTimeThread`).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
 
 
 class _LeapingSelector(selectors.BaseSelector):
-    """Where a real selector would sleep until the next timer, the clock is put forward to it."""
+    """Advances the clock to the next timer where a real selector would sleep."""
 
     def __init__(self, loop: SimulatedLoop) -> None:
         self._loop = loop
@@ -31,21 +31,21 @@ class _LeapingSelector(selectors.BaseSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is not None and timeout <= 0:
-            return []  # something is left to do here; what comes from outside, such as Ctrl-C, can wait for a leap
+            return []  # there is work left here; outside events such as Ctrl-C can wait for the next jump
         ready = self._real.select(0)
         if not ready:
             if timeout is None:
-                raise RuntimeError("the simulation waits for something that nobody will do")
+                raise RuntimeError("the simulation waits for something that will never happen")
             self._loop.leap(timeout)
         return ready
 
-    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:  # as the base class says
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:  # as in the base class
         return self._real.register(fileobj, events, data)
 
-    def unregister(self, fileobj: Any) -> selectors.SelectorKey:  # as the base class says
+    def unregister(self, fileobj: Any) -> selectors.SelectorKey:  # as in the base class
         return self._real.unregister(fileobj)
 
-    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:  # as the base class says
+    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:  # as in the base class
         return self._real.get_map()
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""A simulation as one HTML file that needs nothing else: what ran when, at which interval, and why. Light and dark.
+"""A simulation as one self-contained HTML file: what ran when, at which interval, and why. Light and dark.
 
-Everything a scenario says is escaped; there is no script in the page.
+All text of a scenario is escaped; the page contains no script.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from mainspring.simulation.trace import PlayedRun, Trace, TracedDecision
 WIDTH, LEFT, ROW = 1_000, 190, 26
 NAMES = 12  # above the first row, for the names of phases
 CHART = 120
-ROWS_MAX = 60  # endpoints drawn one by one; a herd is told in words
+ROWS_MAX = 60  # endpoints drawn individually; a large group is described in words
 DECISIONS_MAX = 2_000
 QUIET = frozenset({"schedule.updated", "backoff.applied", "rules.changed", "run.timeout", "hint.written"})
 
@@ -79,7 +79,7 @@ def report(trace: Trace, verdicts: Sequence[CheckResult]) -> str:
         f'<p class="verdict {"bad" if failed else "good"}">{said}</p>' if verdicts else "",
         f'<p class="dim">{scenario.minutes:g} simulated minutes, {len(names)} endpoints, {len(trace.runs)} runs, '
         f"seed {trace.seed}. The same seed gives the same report.</p>",
-        "<h2>What ran when</h2>",
+        "<h2>Runs over time</h2>",
         '<p class="key"><span><i style="background:var(--ok)"></i>by its own schedule</span>'
         '<span><i style="background:var(--ai)"></i>by an interval hint</span>'
         '<span><i style="background:var(--shot)"></i>by a one-shot hint</span>'
@@ -140,7 +140,7 @@ def _curves(trace: Trace) -> str:
 
 
 def _intervals(trace: Trace, names: Sequence[str]) -> str:
-    """How far apart an endpoint's runs were, over time, where they were not always the same."""
+    """The distance between an endpoint's runs over time, if it varied."""
     charts = []
     for name in names:
         runs = [run for run in trace.runs if run.endpoint == name]
@@ -207,7 +207,7 @@ def _why(each: TracedDecision) -> str:
 
 
 def _bands(trace: Trace, height: float) -> str:
-    """Every second phase of the curve is shaded, each is named."""
+    """Shades every second phase of the curve and names each."""
     parts = []
     edges = [entry.get("from", 0) for entry in trace.scenario.curve]
     for place, entry in enumerate(trace.scenario.curve):

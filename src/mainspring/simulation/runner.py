@@ -1,7 +1,7 @@
-"""Play scenarios in processes of their own, one at a time, for a server that has other things to do meanwhile.
+"""Run scenarios in child processes, one at a time, for a server that has other work.
 
-A simulation takes a whole processor and sets logging for itself alone; here it may not take the server's. One that does
-not end in time is killed, and told so.
+A simulation takes a whole processor and configures logging for itself, so it must not run in the server. A scenario
+that does not finish in time is killed, and the caller gets an error.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ class SimulationRunner:
         self._seconds_max = seconds_max
         self._turn = asyncio.Lock()
         self._waiting = 0
-        self._playing: set[str] = set()  # tenants: one that plays long scenarios leaves places to the others
+        self._playing: set[str] = set()  # tenants: one with long scenarios leaves places to others
 
     def scenarios(self) -> list[Json]:
         return [scenario_data(name, load_scenario(name)) for name in shipped()]
@@ -37,13 +37,11 @@ class SimulationRunner:
 
     async def play(self, tenant_id: str, wanted: Json) -> Json:
         if isinstance(name := wanted.get("scenario"), str):
-            self._shipped(name)  # a name is a name: files of the server are nobody's to read
+            self._shipped(name)  # a name is only a name: files of the server must not be readable
         if tenant_id in self._playing:
-            raise TooManyRequests(
-                "a simulation of this tenant is being played; wait until it has ended", retry_after_s=5
-            )
+            raise TooManyRequests("a simulation of this tenant is running; wait until it has ended", retry_after_s=5)
         if self._waiting >= WAITING_MAX:
-            raise TooManyRequests("five simulations wait already; try again in a moment", retry_after_s=10)
+            raise TooManyRequests("five simulations are already waiting; try again in a moment", retry_after_s=10)
         self._waiting += 1
         self._playing.add(tenant_id)
         try:
@@ -81,8 +79,8 @@ class SimulationRunner:
                 process.kill()
                 await process.wait()
         if process.returncode != 0:
-            last = (complaint.decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
-            return {"fault": f"the scenario could not be played: {last[:300]}", "field": "scenario"}
+            last = (complaint.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+            return {"fault": f"the scenario could not be run: {last[:300]}", "field": "scenario"}
         return msgspec.json.decode(out, type=dict[str, object])
 
 

@@ -25,7 +25,7 @@ STARTS_AT = datetime(2025, 11, 28, 10, tzinfo=UTC)
 
 
 class Span(Struct, forbid_unknown_fields=True, frozen=True):
-    """Minutes in which calls fail: with a status code, or, at 0, without an answer."""
+    """Minutes in which calls fail: with a status code, or, at 0, without a response."""
 
     begin: float = field(name="from")
     to: float
@@ -33,7 +33,7 @@ class Span(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class ScenarioTarget(Struct, forbid_unknown_fields=True, frozen=True):
-    """One endpoint and how its target behaves."""
+    """One endpoint and the behaviour of its target."""
 
     every: str | None = None
     cron: str | None = None
@@ -56,14 +56,14 @@ class ScenarioTarget(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Jump(Struct, forbid_unknown_fields=True, frozen=True):
-    """The database's clock leaps ahead."""
+    """The database clock jumps forward."""
 
     at: float
     by: str
 
 
 class Restarts(Struct, forbid_unknown_fields=True, frozen=True):
-    """Workers are killed, without any goodbye, and started again after a while."""
+    """Workers are killed without warning, and restarted after a while."""
 
     every: str
     lasting: str = "2s"
@@ -73,7 +73,7 @@ class Restarts(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Hostile(Struct, forbid_unknown_fields=True, frozen=True):
-    """Somebody writes random hints and pauses, as often as this."""
+    """Writes random hints and pauses at this interval."""
 
     every: str = "1s"
 
@@ -100,7 +100,7 @@ class Scenario(Struct, forbid_unknown_fields=True, frozen=True):
         return self.starts_at.replace(tzinfo=UTC) if self.starts_at.tzinfo is None else self.starts_at.astimezone(UTC)
 
     def phase_at(self, minute: float) -> dict[str, object]:
-        """The last entry of the curve that has begun."""
+        """The last entry of the curve that has started."""
         current: dict[str, object] = {}
         for entry in self.curve:
             if _number(entry.get("from", 0)) <= minute:
@@ -108,7 +108,7 @@ class Scenario(Struct, forbid_unknown_fields=True, frozen=True):
         return current
 
     def names_of(self, endpoint: str) -> list[str]:
-        """The endpoints that an entry stands for."""
+        """The endpoints that an entry represents."""
         copies = self.endpoints[endpoint].copies
         return [endpoint] if copies == 1 else [f"{endpoint}-{number}" for number in range(1, copies + 1)]
 
@@ -119,7 +119,7 @@ def shipped() -> list[str]:
 
 
 def load_scenario(name_or_path: str) -> Scenario:
-    """One of ours by name, or a file of yours."""
+    """A built-in scenario by name, or a file."""
     if name_or_path in shipped():
         text = files("mainspring.simulation").joinpath("scenarios", f"{name_or_path}.yaml").read_text()
         return read_scenario(text, name_or_path)
@@ -137,10 +137,10 @@ def read_scenario(text: str, where: str) -> Scenario:
         scenario = msgspec.convert(YAML(typ="safe", pure=True).load(text), Scenario, strict=True)
     except YAMLError as fault:
         problem = " ".join(str(fault).split())
-        raise InvalidInput(f"{where} is not YAML: {problem[:300]}; mend it there", field="scenario") from None
+        raise InvalidInput(f"{where} is not YAML: {problem[:300]}; correct it", field="scenario") from None
     except msgspec.ValidationError as fault:
         raise InvalidInput(
-            f"{where} is no scenario: {fault}; docs/simulation.md lists what one may say", field="scenario"
+            f"{where} is not a scenario: {fault}; docs/simulation.md lists the keys", field="scenario"
         ) from None
     _check(scenario, where)
     return scenario
@@ -156,14 +156,14 @@ def _check(scenario: Scenario, where: str) -> None:
     if not 1 <= sum(target.copies for target in scenario.endpoints.values()) <= ENDPOINTS_MAX:
         raise _refused(where, f"give at least one endpoint, and at most {ENDPOINTS_MAX} with their copies")
     if not 0 <= scenario.fault_rate <= 1 or not 0 <= scenario.noise <= 1:
-        raise _refused(where, "fault_rate and noise lie between 0 and 1")
+        raise _refused(where, "fault_rate and noise must be between 0 and 1")
     if scenario.restarts is not None and scenario.restarts.worker not in ("scheduler", "planner"):
         raise _refused(where, f"restarts.worker is {scenario.restarts.worker!r}; give scheduler or planner")
     metrics = {key for entry in scenario.curve for key in entry}
     for name, target in scenario.endpoints.items():
         for metric in target.says:
             if metric not in metrics:
-                raise _refused(where, f"endpoint {name!r} says {metric!r}, but the curve has no such metric")
+                raise _refused(where, f"endpoint {name!r} says {metric!r}, which is not a metric of the curve")
         if target.takes not in metrics:
             milliseconds(target.takes, f"{name}.takes")
 
@@ -173,4 +173,4 @@ def _number(value: object) -> float:
 
 
 def _refused(where: str, what: str) -> InvalidInput:
-    return InvalidInput(f"{where} is no scenario: {what}", field="scenario")
+    return InvalidInput(f"{where} is not a scenario: {what}", field="scenario")

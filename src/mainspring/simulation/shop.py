@@ -1,12 +1,12 @@
-"""The shop of the demo: a real HTTP server on loopback whose numbers follow a scenario's curve, again and again.
+"""The shop of the demo: a real HTTP server on loopback whose numbers follow a scenario's curve, repeatedly.
 
-GET /NAME           how the scenario's endpoint of that name answers at this minute of the day, as slowly as it says
-POST /orders/...    what the order follow-up calls; answers at once
-POST /pager         takes the messages of alerts and keeps the last of them
+GET /NAME           the response of the scenario's endpoint of that name at this minute of the day, as slow as scripted
+POST /orders/...    called by the order follow-up; responds immediately
+POST /pager         receives the messages of alerts and keeps the last of them
 
-A day is compressed: at speed 15 a minute of the shop is four seconds here, and so is everything that takes time.
-It binds an address of loopback that is nobody else's where the system has one, so that whoever may call the shop may
-call nothing else on this machine.
+A day is compressed: at speed 15 a minute of the shop takes four seconds, and so does everything that takes time. It
+binds a separate loopback address if the system has one, so that an endpoint that may call the shop can call nothing
+else on this machine.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ from mainspring.ports.outbound import Clock
 from mainspring.simulation.scenario import Scenario, ScenarioTarget
 from mainspring.simulation.targets import answer_at
 
-OWN_ADDRESS, ANY_ADDRESS = "127.83.72.79", "127.0.0.1"  # not every system has more than one address of loopback
+OWN_ADDRESS, ANY_ADDRESS = "127.83.72.79", "127.0.0.1"  # not every system has more than one loopback address
 HEAD_MAX, BODY_MAX = 16_384, 1_000_000
 MESSAGES_MAX = 50
 REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed"}
 
 
 class Received(Struct, frozen=True):
-    """A message of an alert, as it arrived."""
+    """A message of an alert, as received."""
 
     at: datetime
     type: str
@@ -40,7 +40,7 @@ class Received(Struct, frozen=True):
 
 
 class Shop:
-    """A worker, once it is open; `minute` is where its day stands."""
+    """A worker, once it is open; `minute` is the time of its day."""
 
     def __init__(self, scenario: Scenario, speed: float, clock: Clock, *, begins_at: float = 0.0) -> None:
         self.scenario = scenario
@@ -53,7 +53,7 @@ class Shop:
         self._opened_s = asyncio.get_running_loop().time()
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
-        self.since = ""  # the cursor of the last event before this day, kept by whoever watches the day
+        self.since = ""  # the cursor of the last event before this day, kept by the watcher of the day
         self.address = ""
         self.url = ""
 
@@ -69,7 +69,7 @@ class Shop:
 
     @property
     def elapsed_minutes(self) -> float:
-        """Of all days so far, the first of which may have begun later than at its minute 0."""
+        """Of all days so far, the first of which may have started after its minute 0."""
         return self._begins_at + (asyncio.get_running_loop().time() - self._opened_s) * self.speed / 60
 
     @property
@@ -123,7 +123,7 @@ class Shop:
             return 200, {"done": path.removeprefix("/orders/")}
         target = self.scenario.endpoints.get(path.removeprefix("/"))
         if target is None:
-            return 404, {"error": f"the shop has no {path}"}
+            return 404, {"error": f"the shop has no path {path}"}
         return await self._measure(target)
 
     async def _measure(self, target: ScenarioTarget) -> tuple[int, Mapping[str, object]]:

@@ -1,4 +1,4 @@
-"""How a scenario's target answers at a minute of it: simulated in `world`, and over real HTTP in `shop`. Pure."""
+"""Compute the response of a scenario's target at a minute: simulated in `world`, and over real HTTP in `shop`. Pure."""
 
 from random import Random
 
@@ -8,7 +8,7 @@ from mainspring.simulation.scenario import Scenario, ScenarioTarget, millisecond
 
 
 class TargetResponse(Struct, frozen=True):
-    status: int  # 0: none ever comes
+    status: int  # 0: no response
     takes_ms: float
     said: dict[str, object]
 

@@ -1,4 +1,4 @@
-"""What happened in a simulation: runs and decisions, by name and in order, as values and as text to compare."""
+"""The trace of a simulation: runs and decisions, by name and in order, as values and as text to compare."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ from mainspring.simulation.scenario import Scenario
 
 PAGE = 1_000
 TRIES = 30_000  # at 2 ms of real time
-LOOKED_AT = 50  # events; one transaction may tell several
+LOOKED_AT = 50  # events; one transaction may write several
 Latest = Callable[[str, int], Awaitable[Sequence[StoredEvent]]]
 NOT_TOLD = frozenset({EventType.RUN_STARTED, EventType.RUN_FINISHED, EventType.ENDPOINT_CREATED, EventType.JOB_CREATED})
 
@@ -36,7 +36,7 @@ class PlayedRun(Struct, frozen=True):
 
 
 class TracedDecision(Struct, frozen=True):
-    """Something that somebody did to an endpoint's schedule."""
+    """A change to an endpoint's schedule."""
 
     at: datetime
     endpoint: str
@@ -58,7 +58,7 @@ class Trace(Struct, frozen=True, dict=True):
 
     @cached_property
     def text(self) -> str:
-        """One line for each run and each decision; the same for the same seed, whatever the database."""
+        """One line per run and decision; the same for the same seed, on every database."""
         lines = [
             f"{rfc3339(run.started_at)} run {run.endpoint} slot={rfc3339(run.slot_at)} {run.status} {run.source} "
             f"{run.trigger} until {'-' if run.finished_at is None else rfc3339(run.finished_at)}"
@@ -97,22 +97,23 @@ async def read_trace(
 
 
 async def until_shown(latest: Latest, is_it: Callable[[Event], bool]) -> None:
-    """Until an event can be read: PostgreSQL shows it once no transaction that wrote events before it is open.
+    """Waits until an event is readable: PostgreSQL shows it once no earlier transaction with events is open.
 
-    Raises StoreUnavailable after a minute: what cannot be read would be missing in the trace.
+    Raises StoreUnavailable after a minute: unreadable events would be missing in the trace.
     """
     for _ in range(TRIES):
         if any(is_it(stored.event) for stored in await latest("default", LOOKED_AT)):
             return
         Moment().wait(0.002)
     raise StoreUnavailable(
-        f"what was written {TRIES * 0.002:.0f} s ago cannot be read yet: another client of this database wrote events "
-        "and keeps its transaction open; wait until it has ended, or play the scenario on SQLite"
+        f"events written {TRIES * 0.002:.0f} s ago are not readable yet: another client of this database "
+        "wrote events and keeps its transaction open; wait until it has ended, or run the scenario on "
+        "SQLite"
     )
 
 
 async def _all_events(stores: Stores, now: datetime) -> list[Event]:
-    """Every event; a last one of our own shows when all before it can be read."""
+    """Every event; a last event added here shows when all earlier ones are readable."""
     mark = Event(EventType.SCHEDULE_LATE, now, "default", data={"end": True})
     await stores.runs.add_events([mark])
     await until_shown(stores.runs.latest_events, lambda event: event.data == mark.data)

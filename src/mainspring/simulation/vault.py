@@ -2,7 +2,7 @@
 
 
 class NoVault:
-    """Scenarios have no secrets."""
+    """Refuses to seal or open anything: scenarios have no secrets."""
 
     def seal(self, plain: str, context: str) -> str:
         return plain

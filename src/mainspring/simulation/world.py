@@ -1,8 +1,8 @@
-"""Play a scenario: the production workers on a simulated clock, with scripted targets, against a real database.
+"""Run a scenario: the production workers on a simulated clock, with scripted targets, against a real database.
 
-Scheduler, planner, governor and store are the ones of production, started by their `run`. Only three things are not:
-the clock, the targets they call, and chance, which is drawn from the seed. The same scenario and seed give the same
-trace, byte for byte, on SQLite and on PostgreSQL.
+Scheduler, planner, governor and store are those of production, started by their `run`. Only three things differ: the
+clock, the targets, and randomness, which comes from the seed. The rule that must not break: the same scenario and seed
+give the same trace, byte for byte, on SQLite and on PostgreSQL.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ CHANGING = frozenset({"change_endpoints", "add_endpoint", "put_tenant", "commit_
 
 
 def play(scenario: Scenario, seed: int = 1, url: str = IN_MEMORY) -> Trace:
-    """The whole scenario, and what happened. `url` may name an empty PostgreSQL database instead."""
+    """Runs the whole scenario and returns its trace. `url` may name an empty PostgreSQL database instead."""
     with _quiet(), asyncio.Runner(loop_factory=SimulatedLoop) as runner:
         return runner.run(_play(scenario, seed, url))
 
@@ -60,8 +60,8 @@ async def _play(scenario: Scenario, seed: int, url: str) -> Trace:
     async with world.open(url) as stores:
         desk = Desk(stores, TENANT, "simulation", world.ids, NoVault(), CRON)
         await stores.endpoints.put_tenant(Tenant(TENANT, TENANT))
-        await world.furnish(desk)
-        tasks = [asyncio.create_task(each) for each in world.happenings(desk)]
+        await world.set_up(desk)
+        tasks = [asyncio.create_task(each) for each in world.background_tasks(desk)]
         await asyncio.sleep(scenario.minutes * 60)
         for task in tasks:
             task.cancel()
@@ -72,7 +72,7 @@ async def _play(scenario: Scenario, seed: int, url: str) -> Trace:
 
 
 class SimulatedClock:
-    """The database's clock: the loop's time, and whatever it has leapt ahead."""
+    """The database clock: the loop's time plus all jumps."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start
@@ -87,7 +87,7 @@ class SimulatedClock:
 
 
 class SeededIds:
-    """Ids that sort by time, as the real ones do, and are the same for the same seed."""
+    """Ids that sort by time, like the real ones, and are the same for the same seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -108,7 +108,7 @@ class World:
         self._changed: list[asyncio.Event] = []
         self._finished: list[asyncio.Event] = []
         self._unjudged = 0
-        self.fault: StoreUnavailable | None = None  # of a real database; a trace that knows of it is not the scenario's
+        self.fault: StoreUnavailable | None = None  # of a real database; a trace affected by it is not the scenario's
 
     @asynccontextmanager
     async def open(self, url: str) -> AsyncIterator[Stores]:
@@ -128,21 +128,21 @@ class World:
                     elsewhere.run(opened.__aexit__(None, None, None))
 
     def lend(self, life: "ProcessLife") -> Stores:
-        """The stores as one process has them: they fail once it is dead, and tell the others what changed."""
+        """The stores of one process: they fail once it is dead, and notify other processes of changes."""
         assert self._stores is not None
         changed, finished = asyncio.Event(), asyncio.Event()
         self._changed.append(changed)
         self._finished.append(finished)
         return _wrapped(self._stores, lambda port: _ProcessPort(port, self, life, changed, finished))
 
-    async def furnish(self, desk: Desk) -> None:
-        """The job, its endpoints and rules, as a user would have added them."""
+    async def set_up(self, desk: Desk) -> None:
+        """Creates the job, its endpoints and rules, as a user would."""
         for entry, target in self.scenario.endpoints.items():
             for name in self.scenario.names_of(entry):
                 endpoint = await operations.add_endpoint(desk, _definition(name, target))
                 if target.asleep:
                     await operations.pause_endpoint(
-                        desk, name, lambda now: None, "asleep until somebody wakes it", advice_may_resume=True
+                        desk, name, lambda now: None, "asleep until woken", advice_may_resume=True
                     )
                 self.endpoints[endpoint.id] = endpoint
         for entry, target in self.scenario.endpoints.items():
@@ -151,8 +151,8 @@ class World:
         if self.scenario.rules:
             await add_rules(desk, await find_owner(desk, None, JOB), self.scenario.rules)
 
-    def happenings(self, desk: Desk) -> list[Coroutine[object, object, None]]:
-        """Everything that goes on at once."""
+    def background_tasks(self, desk: Desk) -> list[Coroutine[object, object, None]]:
+        """Everything that runs at the same time."""
         restarts = self.scenario.restarts
         going: list[Coroutine[object, object, None]] = []
         for kind in ("scheduler", "planner"):
@@ -160,11 +160,11 @@ class World:
             going.append(self._live(kind, lasting is not None))
         going.extend(self._jump(jump.at, milliseconds(jump.by, "jumps.by")) for jump in self.scenario.jumps)
         if self.scenario.hostile is not None:
-            going.append(self._meddle(desk, milliseconds(self.scenario.hostile.every, "hostile.every")))
+            going.append(self._act_at_random(desk, milliseconds(self.scenario.hostile.every, "hostile.every")))
         return going
 
-    def told(self, name: str, result: object) -> None:
-        """A store method was done: whom it concerns is woken."""
+    def wake_waiting(self, name: str, result: object) -> None:
+        """Wakes the workers that wait for the result of a store method."""
         if name in CHANGING:
             for event in self._changed:
                 event.set()
@@ -174,7 +174,7 @@ class World:
                 event.set()
 
     async def until_visible(self, run_ids: Sequence[str]) -> None:
-        """Until what was told of these runs can be read, which PostgreSQL may hold back. It takes no simulated time."""
+        """Waits until the events of these runs are readable, which PostgreSQL may delay. Takes no simulated time."""
         if not run_ids or self._stores is None or not isinstance(self._stores.runs, _Remote):
             return
         latest = self._stores.runs.latest_events
@@ -194,7 +194,7 @@ class World:
         return bool(self.scenario.rules) or any(target.rules for target in self.scenario.endpoints.values())
 
     async def _live(self, kind: str, dies: bool) -> None:
-        """A worker's process, again and again where the scenario kills it."""
+        """A worker's process, restarted each time the scenario kills it."""
         for number in count(1):
             life = ProcessLife()
             stores = self.lend(life)
@@ -231,7 +231,7 @@ class World:
             per_host=self.scenario.per_host,
             lease_margin_ms=5_000,
             grace_s=0.0,
-            # Who looks every five seconds never misses for long that nobody woke it; a leap of the clock wakes nobody.
+            # A worker that checks every five seconds soon notices a missed wake-up; a clock jump wakes no worker.
             tick_s=5.0 if self.scenario.jumps else 60.0,
         )
         loop = asyncio.get_running_loop()
@@ -242,8 +242,8 @@ class World:
         await asyncio.sleep(minute * 60)
         self.clock.ahead += timedelta(milliseconds=by_ms)
 
-    async def _meddle(self, desk: Desk, every_ms: int) -> None:
-        """Random hints, pauses and clears, through the doors everybody uses; what is refused is refused."""
+    async def _act_at_random(self, desk: Desk, every_ms: int) -> None:
+        """Writes random hints, pauses and clears through the public operations; refusals are ignored."""
         chance = Random(f"{self.seed}-hostile")
         names = [endpoint.name for endpoint in self.endpoints.values()]
         while True:
@@ -253,14 +253,14 @@ class World:
 
 
 class ProcessLife:
-    """Whether a process is still there."""
+    """Whether a process is alive."""
 
     def __init__(self) -> None:
         self.is_over = False
 
 
 class ScriptedTargets:
-    """What endpoints call: answers by the curve, takes its time on the simulated clock, fails when told or by luck."""
+    """The targets of endpoints: respond by the curve, take simulated time, fail as scripted or at random."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -275,13 +275,13 @@ class ScriptedTargets:
         name = world.endpoints[request.endpoint_id].name
         target = self._targets[name]
         minute = world.clock.minute()
-        # By the slot, not by the order of calls: two databases may hand slots of one instant out in another order.
+        # By the slot, not by the order of calls: two databases may return slots of the same time in another order.
         chance = Random(hashlib.sha256(f"{world.seed} {name} {to_us(request.slot_at)}".encode()).digest())
         answer = answer_at(scenario, target, minute, chance)
         timeout_ms = milliseconds(target.timeout, "timeout")
         if answer.status == 0 or answer.takes_ms > timeout_ms:
             await asyncio.sleep(timeout_ms / 1000)
-            return Outcome(RunStatus.TIMEOUT, timeout_ms, None, "deadline", f"no answer within {target.timeout}")
+            return Outcome(RunStatus.TIMEOUT, timeout_ms, None, "deadline", f"no response within {target.timeout}")
         took_ms = round(answer.takes_ms)
         await asyncio.sleep(took_ms / 1000)
         if answer.status >= 300:
@@ -290,13 +290,13 @@ class ScriptedTargets:
         return Outcome(RunStatus.SUCCESS, took_ms, answer.status, body=_body(answer.said))
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no connection is open."""
 
 
 class RealTimeThread:
-    """Another thread with an event loop on real time, for a database that must be waited for.
+    """A thread with an event loop on real time, for a database that must be waited for.
 
-    Whoever runs something there stands still meanwhile, so that a database takes no simulated time at all.
+    The caller blocks meanwhile, so a database takes no simulated time at all.
     """
 
     async def __aenter__(self) -> "RealTimeThread":
@@ -318,7 +318,7 @@ class RealTimeThread:
 
 
 class _HandedClock:
-    """The simulated time for another thread: it stands still while that thread is waited for."""
+    """The simulated time for another thread: it does not advance while that thread is waited for."""
 
     def __init__(self, clock: SimulatedClock) -> None:
         self._clock = clock
@@ -332,9 +332,10 @@ class _HandedClock:
 
 
 class _Remote:
-    """A port of a database elsewhere.
+    """A port of a database in the other thread.
 
-    Where it is slow or away, the simulation ends with that fault, never with a trace that a busy machine had a part in.
+    If the database is slow or unavailable, the simulation ends with that error, never with a trace affected by a busy
+    machine.
     """
 
     def __init__(self, port: object, run: Callable[[Awaitable[Any]], Any], clock: _HandedClock, world: World) -> None:
@@ -373,16 +374,16 @@ class _ProcessPort:
         return await _wait(self._changed, timeout_s)
 
     async def wait_for_runs(self, timeout_s: float) -> None:
-        """Nothing else can be recorded here than what wakes us: there is nothing to look for in between."""
+        """Waits for wake-ups only: nothing else can be recorded in between."""
         await self._finished.wait()
         self._finished.clear()
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
-        """What was recorded can be read, and so judged, before anybody goes on."""
+        """Makes recorded runs readable, and so judged, before any process continues."""
         self._check()
         report: FinishReport = await self._port.finish(batch)  # type: ignore[attr-defined]  # the scheduler's port
         await self._world.until_visible(report.recorded)
-        self._world.told("finish", report)
+        self._world.wake_waiting("finish", report)
         return report
 
     async def next_page(self, limit: int) -> JudgedPage | None:
@@ -397,7 +398,7 @@ class _ProcessPort:
         is_ours: bool = await self._port.commit_page(page, decisions)  # type: ignore[attr-defined]  # the same
         if is_ours:
             self._world.judged(page)
-            self._world.told("commit_page", is_ours)
+            self._world.wake_waiting("commit_page", is_ours)
         return is_ours
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
@@ -406,14 +407,14 @@ class _ProcessPort:
         async def call(*args: object, **kwargs: object) -> object:
             self._check()
             result = await method(*args, **kwargs)
-            self._world.told(name, result)
+            self._world.wake_waiting(name, result)
             return result
 
         return call
 
     def _check(self) -> None:
         if self._life.is_over:
-            raise StoreUnavailable("this process is dead; it does nothing any more")
+            raise StoreUnavailable("this process is dead")
 
 
 async def _wait(event: asyncio.Event, timeout_s: float) -> bool:
@@ -478,7 +479,7 @@ async def _random_act(desk: Desk, chance: Random, name: str) -> None:
 
 
 class _quiet:  # noqa: N801 - used like a function
-    """A simulation's workers do not write to the log: their hours are not ours."""
+    """Suppresses the log of a simulation's workers: their time is simulated."""
 
     def __enter__(self) -> None:
         self._before = structlog.get_config()

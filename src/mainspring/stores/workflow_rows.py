@@ -19,7 +19,7 @@ from mainspring.ports.workflows import (
     Sending,
 )
 from mainspring.workflow.audit import Anchor, Breach, TickHead, document_hash, model_hash
-from mainspring.workflow.model import Arrival, ArrivalKind, ExecutionState, LogEntry, LogicalClock, Workflow
+from mainspring.workflow.model import Arrival, ArrivalKind, ExecutionState, LogEntry, LogicalClock, Workflow, Zeros
 from mainspring.workflow.tick import ExecutionMove, ReadyExecution, due_tick
 
 Row = Sequence[object]
@@ -170,11 +170,15 @@ def taken_rows(moved: Iterable[ExecutionMove], first: int, tick: int) -> list[Ro
     return [(first + index, tick, *pair) for index, pair in enumerate(pairs, 1)]
 
 
-def lead_from(partition: int, row: Row) -> Lead:
+def zeros_from(rows: Iterable[Row]) -> Zeros:
+    return tuple((cast(int, tick), from_us(cast(int, zero_us))) for tick, zero_us in rows)
+
+
+def lead_from(partition: int, row: Row, zeros: Iterable[Row]) -> Lead:
     epoch, tick, sequence, head, zero_us, resolution_ms, worker = row
     return Lead(
         partition, cast(int, epoch), cast(int, tick), cast(int, sequence), str(head), from_us(cast(int, zero_us)),
-        cast(int, resolution_ms), str(worker),
+        cast(int, resolution_ms), str(worker), zeros_from(zeros),
     )  # fmt: skip
 
 

@@ -239,6 +239,11 @@ def _failed(given: Values, data: Values, came: Values) -> str:
     return f"failed: {came.get('error') or came.get('code')}{then}"
 
 
+def _repaired(given: Values, data: Values, came: Values) -> str:
+    repairs = cast("list[tuple[int, str]]", came["repairs"])
+    return "the clock was repaired: " + "; ".join(f"tick 0 is {zero} from tick {tick} on" for tick, zero in repairs)
+
+
 def _sent(given: Values, data: Values, came: Values) -> str:
     what = given.get("endpoint") or given.get("url") or given.get("to") or ""
     return f"to be sent to {what}, attempt {came.get('attempt')}"
@@ -246,6 +251,7 @@ def _sent(given: Values, data: Values, came: Values) -> str:
 
 _SENTENCES: dict[str, Callable[[Values, Values, Values], str]] = {
     "start": lambda given, data, came: f"started with version {given['version']}" if given["version"] else "started",
+    "clock": _repaired,
     "event": lambda given, data, came: f"event {given.get('type')!r} from {given.get('actor')}",
     "event.late": lambda given, data, came: f"event {given.get('type')!r} came too late: it was {came.get('status')}",
     "event.ignored": lambda given, data, came: f"event {given.get('type')!r} ignored: {came.get('reason')}",

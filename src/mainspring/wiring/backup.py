@@ -1,7 +1,7 @@
-"""Back a database up and restore it, whichever kind it is. Both work while others use it, and never overwrite unasked.
+"""Back up and restore a database of either kind. Both work while it is in use, and never overwrite without --force.
 
-A restored database is another installation: it gets a new id, and every epoch moves a million ahead, so that a worker
-of the old installation that still has a result in hand cannot write it here.
+A restored database is a new installation: it gets a new id, and every epoch increases by a million, so a worker of the
+old installation with an unwritten result cannot write it here.
 """
 
 from pathlib import Path
@@ -14,18 +14,21 @@ from mainspring.stores.sqlite import backup as sqlite
 
 
 def back_up(settings: Settings, target: Path, *, force: bool = False) -> int:
-    """Write the whole database into one file, readable by its owner alone; the file's size in bytes."""
+    """Writes the whole database into one file, readable only by its owner; returns its size in bytes."""
     if target.exists() and not force:
         raise Conflict(
             f"{target} exists; give another name, or overwrite it with --force", kind="file", name=str(target)
         )
     if not target.absolute().parent.is_dir():
-        raise InvalidInput(f"there is no folder {target.absolute().parent}; make it, or name another", field="file")
+        raise InvalidInput(
+            f"directory {target.absolute().parent} does not exist; create it, or name another", field="file"
+        )
     if (database := _file_of(settings)) is None:
         postgres.back_up(settings.url, target)
     elif not database.exists():
         raise Misconfigured(
-            f"there is no database {database}; set MAINSPRING_DATA_DIR or MAINSPRING_DATABASE_URL to the one you mean",
+            f"database {database} does not exist; set MAINSPRING_DATA_DIR or MAINSPRING_DATABASE_URL to the "
+            "one you mean",
             setting="MAINSPRING_DATABASE_URL",
         )
     else:
@@ -34,7 +37,7 @@ def back_up(settings: Settings, target: Path, *, force: bool = False) -> int:
 
 
 async def restore(settings: Settings, file: Path, *, force: bool = False) -> str:
-    """Make the configured database what a backup holds; the new installation's id. Nothing may be running on it."""
+    """Replaces the configured database by a backup; returns the new installation's id. Nothing may be running on it."""
     _refuse_missing(file)
     installation_id = f"inst_{uuid4().hex}"
     if (database := _file_of(settings)) is None:
@@ -53,7 +56,7 @@ async def restore(settings: Settings, file: Path, *, force: bool = False) -> str
 
 def _refuse_missing(file: Path) -> None:
     if not file.is_file():
-        raise InvalidInput(f"there is no file {file}; name one that `mainspring backup` wrote", field="file")
+        raise InvalidInput(f"file {file} does not exist; name one that `mainspring backup` wrote", field="file")
 
 
 def _file_of(settings: Settings) -> Path | None:

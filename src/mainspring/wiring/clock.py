@@ -18,7 +18,8 @@ class SystemClock:
 class TimeOrderedIds:
     """Millisecond of the store's clock, a counter, 64 random bits: sorts by time, and within a process by order.
 
-    An id is no secret, so the bits need not come from the system each time: that would let go of the interpreter.
+    An id is not a secret, so the bits need not come from the system each time, which would release the interpreter
+    lock.
     """
 
     def __init__(self) -> None:
@@ -34,5 +35,5 @@ def worker_name() -> str:
 
 
 def is_elsewhere(worker: str) -> bool:
-    """Whether a worker is on another machine than this one."""
+    """Whether a worker runs on another machine than this one."""
     return worker.rsplit("-", 2)[0] != socket.gethostname()

@@ -1,4 +1,4 @@
-"""The desk that operations work at: stores, keys and ids."""
+"""Open the desk, the context that operations work in: stores, keys and ids."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def open_keys(settings: Settings) -> "KeyRing":
-    """The keys that secrets are sealed with; makes a key file at the first start, and follows it from then on."""
+    """The encryption keys for secrets; creates a key file at the first start, and follows it from then on."""
     from mainspring.outbound.key_file import KeyFile, parse_keys
     from mainspring.outbound.vault import KeyRing
 
@@ -35,8 +35,8 @@ def open_keys(settings: Settings) -> "KeyRing":
     keys = parse_keys(settings.secret_key)
     if not keys:
         raise Misconfigured(
-            "MAINSPRING_SECRET_KEY is not 32 bytes in base64; make one with `openssl rand -base64 32`, and put commas "
-            "between several",
+            "MAINSPRING_SECRET_KEY is not 32 bytes in base64; create one with `openssl rand -base64 32`, "
+            "and separate several by commas",
             setting="MAINSPRING_SECRET_KEY",
         )
     return KeyRing(keys[0], keys[1:])
@@ -58,17 +58,18 @@ def new_signing_secret() -> str:
 async def open_desk(
     settings: Settings, actor: str = "cli", *, for_all: bool = False, create: bool = True
 ) -> AsyncIterator[Desk]:
-    """One tenant's stores with everything operations need; refuses a database that was sealed with another key.
+    """Opens one tenant's stores with everything operations need. Refuses a database that was encrypted with another
+    key.
 
-    `for_all` is for work about all tenants, which the settings' own need not be one of. Without `create`, a
-    database that does not exist is not created, nor is its key: NoDatabase.
+    `for_all` is for work across all tenants, which need not include that of the settings. Without `create`, a database
+    that does not exist is not created, nor is its key: NoDatabase.
     """
     from mainspring.outbound.checkpoints import CheckpointSigner
     from mainspring.outbound.vault import AesVault as SealingVault
 
     if not create and not settings.secret_key and not settings.key_file.exists():
         async with open_stores(settings.url, pool_size=1, behind_bouncer=settings.pgbouncer, create=False):
-            pass  # it exists, so that the next line may make its key
+            pass  # it exists, so that the next line may create its key
     keys = open_keys(settings)
     async with open_stores(
         settings.url,
@@ -96,26 +97,26 @@ async def open_desk(
 async def _check_key(stores: Stores, keys: "KeyRing") -> None:
     sealed_with = await stores.upkeep.installation(SECRET_KEY_ID, keys.primary_id)
     if sealed_with not in keys.ciphers:
-        keys.refresh()  # it may have been changed since it was read
+        keys.refresh()  # it may have changed since it was read
     if sealed_with not in keys.ciphers:
         raise Misconfigured(
-            f"the secrets of this database are sealed with key {sealed_with}, but this process has key "
-            f"{' and '.join(keys.ciphers)}; set MAINSPRING_SECRET_KEY or MAINSPRING_SECRET_KEY_FILE to the key it was "
-            "made with",
+            f"the secrets of this database are encrypted with key {sealed_with}, but this process has key "
+            f"{' and '.join(keys.ciphers)}; set MAINSPRING_SECRET_KEY or MAINSPRING_SECRET_KEY_FILE to the "
+            "original key",
             setting="MAINSPRING_SECRET_KEY",
         )
 
 
 async def has_tenant(stores: Stores, tenant_id: str) -> bool:
-    """False in a new database, which gets its first tenant by itself. Any other is made on purpose, or a typo would
-    make one: Misconfigured.
+    """False in a new database, which gets its first tenant automatically. Any other tenant must be created
+    explicitly, so that a typo does not create one: Misconfigured.
     """
     if await stores.endpoints.tenant(tenant_id) is not None:
         return True
     known = tuple(tenant.id for tenant in await stores.accounts.tenants())
     if tenant_id not in known and (known or tenant_id != Settings.model_fields["tenant"].default):
         raise _no_tenant(tenant_id, known)
-    return bool(known)  # another process made it just now
+    return bool(known)  # another process has just created it
 
 
 def _no_tenant(tenant_id: str, known: tuple[str, ...]) -> Misconfigured:
@@ -124,7 +125,7 @@ def _no_tenant(tenant_id: str, known: tuple[str, ...]) -> Misconfigured:
     except InvalidInput as fault:
         return Misconfigured(f"MAINSPRING_TENANT: {fault}", setting="MAINSPRING_TENANT")
     return Misconfigured(
-        f"MAINSPRING_TENANT: no tenant {tenant_id!r}{did_you_mean(tenant_id, known) or ';'} "
-        f"`mainspring tenant create {tenant_id}` makes it, `mainspring tenant list` shows those there are",
+        f"MAINSPRING_TENANT: no tenant {tenant_id!r}{did_you_mean(tenant_id, known) or ';'} `mainspring "
+        f"tenant create {tenant_id}` creates it, `mainspring tenant list` shows all tenants",
         setting="MAINSPRING_TENANT",
     )

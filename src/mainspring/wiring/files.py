@@ -1,6 +1,6 @@
-"""How many files this process may open. Each run in flight is a socket, so the limit bounds the places.
+"""Manage how many files this process may open. Each run in flight is a socket, so the limit bounds the places.
 
-At start the soft limit is raised to the hard one. Half of the files belong to the web server (`api/server.py`), and
+At startup the soft limit is raised to the hard one. Half of the files belong to the web server (`api/server.py`), and
 RESERVED to the database, logs and name lookups; the rest carries runs.
 """
 
@@ -12,7 +12,7 @@ RESERVED = 128
 
 
 def raise_file_limit() -> None:
-    """Raise the soft limit to the hard one, or to FILES_MAX if that is lower. Never lowers it."""
+    """Raises the soft limit to the hard one, or to FILES_MAX if that is lower. Never lowers it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return
@@ -29,10 +29,10 @@ def file_limit(*, hard: bool = False) -> int:
 
 
 def places_within(files: int) -> int:
-    """How many runs in flight a limit on open files allows; one at least."""
+    """How many runs in flight a limit on open files allows; at least one."""
     return max(1, files // 2 - RESERVED)
 
 
 def files_for(places: int) -> int:
-    """The lowest limit on open files that allows so many runs in flight."""
+    """The lowest limit on open files that allows this many runs in flight."""
     return 2 * (places + RESERVED)

@@ -1,8 +1,7 @@
-"""`python -m mainspring.wiring.model_child`: the process that runs the model's library.
+"""`python -m mainspring.wiring.model_child`: the child process that runs the model's library.
 
-Its parent speaks to it through standard input.
-
-It is gone when its parent is: by the end of its input, and on Linux by a signal too, should it stand still.
+Its parent talks to it through standard input. It exits with its parent: at the end of its input, and on Linux also by a
+signal, in case it hangs.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ from mainspring.outbound.model_child import ModelChild
 from mainspring.outbound.model_process import LINE_BYTES_MAX, Handshake, read
 from mainspring.wiring.clock import SystemClock
 
-NICE = 5  # where processors are short, a scheduler comes first
+NICE = 5  # if CPU is short, a scheduler comes first
 PR_SET_PDEATHSIG = 1
 
 
@@ -34,7 +33,7 @@ async def serve(output: BinaryIO) -> None:
         output.flush()
 
     model = open_model(hello.model, hello.url, hello.key, SystemClock().now)
-    os.nice(NICE)  # not before: what it imports is a second of work, and sessions wait for it
+    os.nice(NICE)  # not earlier: its imports are a second of work, and sessions wait for it
     await ModelChild(model, write).serve(lines)
 
 
@@ -42,7 +41,7 @@ def main() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     output = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints belongs into the log
+    os.dup2(2, 1)  # output of libraries belongs in the log
     asyncio.run(serve(output))
 
 

@@ -1,4 +1,4 @@
-"""Whatever leaves this process: calls, mail, and the services that tell who somebody is."""
+"""Assemble everything that leaves this process: calls, email, and identity providers."""
 
 import socket
 from contextlib import suppress
@@ -31,7 +31,7 @@ def open_caller(settings: Settings, vault: Vault) -> "HttpCaller":
 
 
 def _own_listeners(settings: Settings) -> frozenset[tuple[str, int]]:
-    """Where we and our database listen: no endpoint may call that, whatever networks are allowed."""
+    """The addresses that we and our database listen on: no endpoint may call them, whatever networks are allowed."""
     from mainspring.stores.postgres.hosts import hosts_of
 
     ours = [(settings.host, settings.port)]
@@ -41,7 +41,7 @@ def _own_listeners(settings: Settings) -> frozenset[tuple[str, int]]:
 
 
 def _addresses(host: str) -> set[str]:
-    """What a name or an unspecified address stands for on this machine; nothing where that cannot be found out."""
+    """The addresses of a name or an unspecified address on this machine; none if they cannot be determined."""
     names = [host] if host not in ("0.0.0.0", "::", "") else ["127.0.0.1", "::1", socket.gethostname()]
     found: set[str] = set()
     for name in names:
@@ -51,14 +51,14 @@ def _addresses(host: str) -> set[str]:
 
 
 def never_called(host: str) -> str | None:
-    """Why this host is never called, whatever an operator allows; None: it may be, or its name must be looked up."""
+    """Why this host is never called, whatever an operator allows; None: it may be, or its name must be resolved."""
     from mainspring.outbound.guard import ANYWHERE, judge_name
 
     return judge_name(host, ANYWHERE)
 
 
 def judge_host(settings: Settings, host: str) -> str | None:
-    """Why calls to this host will be blocked, as far as its name tells before it is looked up; None: nothing seen."""
+    """Why calls to this host will be blocked, as far as known without resolving its name; None: no reason known."""
     from mainspring.outbound.guard import judge_name
 
     return judge_name(host, settings.allow_cidrs)

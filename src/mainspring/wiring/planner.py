@@ -1,4 +1,4 @@
-"""A planner as a process of its own, and the language model that is configured."""
+"""Run a planner as a separate process, and open the configured language model."""
 
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -24,7 +24,7 @@ MODEL_CHILD = (sys.executable, "-m", "mainspring.wiring.model_child")
 
 
 async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
-    """A planner alone, as a process of its own, until a signal comes."""
+    """Runs a planner alone, as a separate process, until a signal arrives."""
     from mainspring.observe import Metrics
     from mainspring.workers.planner import Planner
     from mainspring.workers.presence import present
@@ -39,12 +39,12 @@ async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
 
 @asynccontextmanager
 async def open_models(settings: Settings) -> AsyncIterator[list[LanguageModel]]:
-    """The model that is configured, in a process of its own; none where there is none, or where it cannot be used.
+    """The configured model, in a child process; None if none is configured or it cannot be used.
 
     A missing key or library turns the model off, with a warning; everything else works.
     """
     if fault := model_fault(settings):
-        log.warning("model off", why=fault)
+        log.warning("model unavailable", why=fault)
     if fault or not settings.model:
         yield []
         return
@@ -59,7 +59,7 @@ async def open_models(settings: Settings) -> AsyncIterator[list[LanguageModel]]:
 
 
 def model_fault(settings: Settings) -> str:
-    """Why the model that is configured cannot be used; "" where it can, and where there is none."""
+    """Why the configured model cannot be used; "" if it can, or if none is configured."""
     try:
         if settings.model:
             check_settings(settings)
@@ -69,7 +69,7 @@ def model_fault(settings: Settings) -> str:
 
 
 def check_settings(settings: Settings) -> None:
-    """Raises Misconfigured where the model that is configured cannot be used."""
+    """Raises Misconfigured if the configured model cannot be used."""
     from mainspring.outbound.language_model import check_model
 
     check_model(settings.model, settings.model_url, settings.model_key)
@@ -77,7 +77,7 @@ def check_settings(settings: Settings) -> None:
 
 @asynccontextmanager
 async def open_model(settings: Settings) -> AsyncIterator[LanguageModel]:
-    """The same for who cannot do without; raises Misconfigured where none is configured."""
+    """The configured model for callers that need one. Raises Misconfigured if none is configured."""
     if not settings.model:
         raise Misconfigured(
             f"no model is configured; {HOW_TO_ADD_A_MODEL}; rules work without one", setting="MAINSPRING_MODEL"
@@ -88,7 +88,7 @@ async def open_model(settings: Settings) -> AsyncIterator[LanguageModel]:
 
 
 def open_analyst(settings: Settings, desk: Desk, model: LanguageModel) -> Analyst:
-    """Who lets a model look at endpoints."""
+    """The analyst that runs model sessions."""
     options = AnalystOptions(
         desk.worker,
         settings.model_session_tokens,
@@ -101,7 +101,7 @@ def open_analyst(settings: Settings, desk: Desk, model: LanguageModel) -> Analys
 
 
 def open_look(settings: Settings, desk: Desk, model: LanguageModel) -> Look:
-    """How a door lets a model look at an endpoint."""
+    """How a door starts a model session about an endpoint."""
 
     async def look(endpoint: Endpoint) -> ModelSession | None:
         return await open_analyst(settings, desk, model).look(endpoint)

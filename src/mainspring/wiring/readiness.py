@@ -1,4 +1,4 @@
-"""Whether this process can claim and record at the moment: one short write, whose answer holds for a second."""
+"""Tell whether this process can claim and record now: one short write, whose result is cached for a second."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ import time
 from mainspring.domain.errors import MainspringError
 from mainspring.ports.upkeep import UpkeepStore
 
-PROBE_S = 3.0  # a load balancer that asks gives up after a few seconds
+PROBE_S = 3.0  # a load balancer gives up after a few seconds
 KEPT_S = 1.0  # many may ask; the database is asked once
 
 
@@ -18,7 +18,7 @@ class Readiness:
         self._answer: str | None = None
 
     async def check(self) -> str | None:
-        """None if a claim and a result could be written; else the reason why not."""
+        """None if a claim and a result could be written; otherwise the reason."""
         async with self._asking:
             if time.monotonic() - self._asked_s >= KEPT_S:
                 self._answer = await self._probe()
@@ -26,11 +26,11 @@ class Readiness:
             return self._answer
 
     async def check_schema(self) -> str | None:
-        """A newer schema than this program's is told, but a process that can still write stays ready."""
+        """Reports a schema newer than this program's, but a process that can still write stays ready."""
         try:
             return await self._upkeep.newer_schema()
         except MainspringError:
-            return None  # the probe says why
+            return None  # the probe reports why
 
     async def _probe(self) -> str | None:
         try:

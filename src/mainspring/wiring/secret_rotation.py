@@ -1,13 +1,13 @@
-"""Change the secret key while everything runs. It can be killed anywhere: run again, it goes on.
+"""Rotate the secret key while everything runs. It can be killed at any point: run again, it continues.
 
 1. A new key goes before the old one in the key file; running processes follow the file (see `outbound/vault`), so from
-   here on everyone seals with the new key, and opens what is under either.
-2. Everything that is sealed with another key is sealed again, until a look finds nothing, and one more after the writes
-   that were under way have had the time to end.
-3. What must outlive the old key is kept, and the database remembers the new one.
-4. The old key leaves the file.
+   here on every process encrypts with the new key and decrypts with either.
+2. Everything encrypted with another key is encrypted again, until a pass finds nothing, and once more after writes in
+   progress have had time to finish.
+3. What must outlive the old key is kept, and the database records the new one.
+4. The old key is removed from the file.
 
-Keys in MAINSPRING_SECRET_KEY are put and taken away by whoever sets it; then 2 and 3 are all there is to do.
+Keys in MAINSPRING_SECRET_KEY are managed by the operator; then only steps 2 and 3 remain.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from mainspring.settings import Settings
 from mainspring.wiring.clock import is_elsewhere
 from mainspring.wiring.desk import open_desk, open_keys
 
-BUSY_PAUSE_S = 1.0  # until the next look, where requests are at work under a key that must go
+BUSY_PAUSE_S = 1.0  # until the next pass, while requests use a key that must go
 
 Tell = Callable[[str], None]
 
 
 class Rotated(Struct, frozen=True):
-    """The key that everything is sealed with now, those that are needed no more, and how many values were moved."""
+    """The current encryption key, the keys no longer needed, and how many values were encrypted again."""
 
     key: str
     old: tuple[str, ...]
@@ -40,7 +40,9 @@ class Rotated(Struct, frozen=True):
 
 
 class KeyRow(Struct, frozen=True):
-    """A key and how many values are sealed with it; `is_here` where this process has it, `seals` where it seals."""
+    """A key and how many values are encrypted with it; `is_here` if this process has it, `seals` if it is the
+    primary.
+    """
 
     id: str
     seals: bool
@@ -49,7 +51,7 @@ class KeyRow(Struct, frozen=True):
 
 
 async def key_rows(settings: Settings) -> list[KeyRow]:
-    """The keys that this process has, the one that seals first, and then those that are missing."""
+    """The keys of this process, the primary first, then those that are missing."""
     async with open_desk(settings, create=False) as desk:
         ring = open_keys(settings)
         counted = await count_sealed(desk.stores)
@@ -58,8 +60,8 @@ async def key_rows(settings: Settings) -> list[KeyRow]:
 
 
 async def rotate_key(settings: Settings, settle_s: float, tell: Tell, *, is_shared: bool = False) -> Rotated:
-    """`is_shared`: workers on other machines read the same key file, so that they learn the new key by themselves."""
-    async with open_desk(settings) as desk:  # it refuses keys that are not this database's, before any is changed
+    """`is_shared`: workers on other machines read the same key file, so they learn the new key automatically."""
+    async with open_desk(settings) as desk:  # refuses keys that are not this database's before any is changed
         if not settings.secret_key and not is_shared:
             await _refuse_workers_elsewhere(desk, settings)
     with ExitStack() as held:
@@ -77,7 +79,7 @@ async def rotate_key(settings: Settings, settle_s: float, tell: Tell, *, is_shar
             await settle_key(desk, ring.primary_id, moved.values)
             if file is not None:
                 file.write(file.read()[:1])
-                moved = _sum(moved, await _seal_all_again(desk, 0, tell))  # what came meanwhile, under the old key
+                moved = _sum(moved, await _seal_all_again(desk, 0, tell))  # values written meanwhile under the old key
         return Rotated(ring.primary_id, old, moved.values, moved.unreadable)
 
 
@@ -85,9 +87,10 @@ async def _refuse_workers_elsewhere(desk: Desk, settings: Settings) -> None:
     alive = [row.id for row in await desk.stores.presence.alive() if is_elsewhere(row.id)]
     if alive:
         raise Conflict(
-            f"workers on other machines are alive: {', '.join(alive)}; each must have a new key before anything is "
-            f"sealed with it; give --shared-file if they read this same {settings.key_file}, else put both keys into "
-            "each of their files, OLD first, then NEW first, and run this with --shared-file",
+            f"workers on other machines are alive: {', '.join(alive)}; each must have the new key before "
+            f"anything is encrypted with it; give --shared-file if they read this same {settings.key_file}, "
+            "else put both keys into each of their files, OLD first, then NEW first, and run this with "
+            "--shared-file",
             kind="secret key",
             name=str(settings.key_file),
         )
@@ -96,11 +99,11 @@ async def _refuse_workers_elsewhere(desk: Desk, settings: Settings) -> None:
 def _add_key(file: KeyFile, tell: Tell) -> None:
     keys = file.read()
     if len(keys) > 1:
-        tell(f"going on with the change to key {key_id(keys[0])} that was begun")
+        tell(f"continuing the unfinished rotation to key {key_id(keys[0])}")
         return
     new = new_key()
     file.write((new, *keys))
-    tell(f"new key {key_id(new)} in {file.path}; everything is sealed with it from now on")
+    tell(f"new key {key_id(new)} in {file.path}; everything is encrypted with it from now on")
 
 
 async def _seal_all_again(desk: Desk, settle_s: float, tell: Tell) -> Resealed:
@@ -111,9 +114,9 @@ async def _seal_all_again(desk: Desk, settle_s: float, tell: Tell) -> Resealed:
         found = await seal_again(desk)
         moved = Resealed(moved.values + found.values, 0, found.unreadable)
         if found.values:
-            tell(f"values sealed again: {moved.values:,}")
+            tell(f"values encrypted again: {moved.values:,}")
         elif found.left:
-            tell(f"waiting for requests that are at work with values under the old key; values left: {found.left:,}")
+            tell(f"waiting for requests that use values under the old key; values left: {found.left:,}")
             await asyncio.sleep(BUSY_PAUSE_S)
         elif (rest := settled_at - loop.time()) > 0:
             await asyncio.sleep(rest)
@@ -127,8 +130,8 @@ def _sum(moved: Resealed, last: Resealed) -> Resealed:
 
 def _one_key(key: str) -> Conflict:
     return Conflict(
-        f"MAINSPRING_SECRET_KEY holds one key, {key}, and a change needs two; make one with `openssl rand -base64 32`, "
-        "give every process OLD,NEW and restart it, then NEW,OLD, then run this again",
+        f"MAINSPRING_SECRET_KEY holds one key, {key}, and a rotation needs two; create one with `openssl "
+        "rand -base64 32`, give every process OLD,NEW and restart it, then NEW,OLD, then run this again",
         kind="secret key",
         name=key,
     )

@@ -1,4 +1,4 @@
-"""The stores behind a database URL."""
+"""Open the stores of a database URL."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -53,20 +53,20 @@ async def open_stores(
     audit_keys: AuditKeys | None = None,
     create: bool = True,
 ) -> AsyncIterator[Stores]:
-    """Open the database of `url`, bring its schema up to date, and close it in the end.
+    """Opens the database of `url`, migrates its schema, and closes it at the end.
 
-    `clock` replaces the database's clock, for simulations and tests. `inline` runs SQLite without threads.
-    `audit_keys` seal the audit trail; without them, as in a simulation, it is sealed with an empty key.
-    Without `create`, a database that does not exist, or has no schema, is left alone: NoDatabase.
+    `clock` replaces the database clock, for simulations and tests. `inline` runs SQLite without threads. `audit_keys`
+    seal the audit trail; without them, as in a simulation, it is sealed with an empty key. Without `create`, a database
+    that does not exist, or has no schema, is left alone: NoDatabase.
     """
     ids = ids or TimeOrderedIds()
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite":
         path = rest.removeprefix("/") if rest.startswith("/:memory:") else rest
         if not path.strip("/"):
-            raise Misconfigured("the database URL names no file; write sqlite:///path/to/file.db", setting=DATABASE_URL)
+            raise Misconfigured("the database URL has no file; write sqlite:///path/to/file.db", setting=DATABASE_URL)
         if not (create or _exists(path)):
-            raise NoDatabase(f"there is no database {path}; `mainspring serve` creates it", setting=DATABASE_URL)
+            raise NoDatabase(f"database {path} does not exist; `mainspring serve` creates it", setting=DATABASE_URL)
         from mainspring.stores.sqlite.database import SqliteDatabase
 
         sqlite = SqliteDatabase(path, clock or SystemClock(), inline=inline, audit_keys=audit_keys)

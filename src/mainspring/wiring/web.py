@@ -1,4 +1,4 @@
-"""The doors of one process: the web server with the API, the UI and MCP, and MCP on standard input and output."""
+"""Assemble the doors of one process: the web server with API, UI and MCP, and MCP on standard input and output."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def has_pages() -> bool:
-    """Whether a browser finds the web UI here; a source tree has it once it was built."""
+    """Whether the web UI is available; a source tree has it once it was built."""
     from mainspring.api.frontend import is_built
 
     return is_built()
@@ -32,9 +32,9 @@ def open_web(
     on_ready: Callable[[str], None],
     demo: Callable[[], dict[str, object]] | None = None,
 ) -> Iterator[list["Worker"]]:
-    """The web server of one process, bound to its port, and what lives with it: ready to be supervised as workers.
+    """The web server of one process, bound to its port, with its background parts: ready to be supervised as workers.
 
-    With `demo`, which tells how the demo stands, nobody has to log in.
+    With `demo`, which reports the state of the demo, no login is required.
     """
     from starlette.routing import Route
 
@@ -88,7 +88,7 @@ def open_web(
 
 
 async def serve_assistant(settings: Settings, scopes: frozenset[Scope]) -> None:
-    """The MCP server on standard input and output, for whoever started this process."""
+    """The MCP server on standard input and output, for the parent process."""
     from mainspring.mcp.transports import serve_stdio
     from mainspring.workers.presence import present
 

@@ -1,4 +1,4 @@
-"""The workers of one process."""
+"""Assemble the workers of one process."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Running(Struct, frozen=True):
-    """The workers of one process and what its doors need to look at them."""
+    """The workers of one process and what its doors need from them."""
 
     workers: tuple["Worker", ...]
     desk: Desk
@@ -47,9 +47,9 @@ class Running(Struct, frozen=True):
         notices: "NotificationWorkers | None" = None,
         last_act: Callable[[], None] = lambda: None,
     ) -> None:
-        """Work, with a notifier if there is one, until a signal comes or a worker ends; drains before it returns.
+        """Works, with a notifier if there is one, until a signal arrives or a worker ends; drains before it returns.
 
-        A second signal leaves time for `last_act` alone.
+        After a second signal only `last_act` runs.
         """
         from mainspring.workers.presence import present
         from mainspring.workers.supervisor import supervise
@@ -118,18 +118,18 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
 
 
 def _places(settings: Settings) -> int:
-    """As many as are wanted, unless the process may not open enough files: a run without a socket would fail."""
+    """The configured number, unless the process may not open enough files: a run without a socket would fail."""
     import structlog
 
     files = file_limit()
     places = min(settings.concurrency, places_within(files))
     if places < settings.concurrency:
-        structlog.get_logger().warning("places reduced", places=places, wanted=settings.concurrency, files=files)
+        structlog.get_logger().warning("concurrency reduced", places=places, wanted=settings.concurrency, files=files)
     return places
 
 
 class NotificationWorkers(Struct, frozen=True):
-    """What tells others: the feed and the notifier of one process, and how messages leave it."""
+    """Notifications of one process: the feed, the notifier, and how messages are sent."""
 
     feed: "Feed"
     notifier: "Notifier"
@@ -141,7 +141,7 @@ class NotificationWorkers(Struct, frozen=True):
 async def open_notification_workers(
     settings: Settings, desk: Desk, metrics: "Metrics"
 ) -> AsyncIterator[NotificationWorkers]:
-    """The notifier with a caller of its own: a receiver that hangs takes no place from an endpoint's run."""
+    """The notifier with its own caller: a hanging receiver takes no place from an endpoint's run."""
     from mainspring.event_feed import Feed
     from mainspring.operations.query_strings import seal_query_strings
     from mainspring.operations.webhooks import seal_addresses
@@ -165,7 +165,7 @@ async def open_notification_workers(
 
 
 async def run_notifier(settings: Settings, on_ready: Callable[[], None]) -> None:
-    """A notifier alone, as a process of its own, until a signal comes."""
+    """Runs a notifier alone, as a separate process, until a signal arrives."""
     from mainspring.observe import Metrics
     from mainspring.workers.file_watch import FileWatch
     from mainspring.workers.presence import present

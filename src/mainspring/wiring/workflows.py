@@ -1,4 +1,4 @@
-"""The workers of workflows."""
+"""Assemble the workers of workflows."""
 
 from collections.abc import Mapping
 from importlib.metadata import entry_points
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 
 class OperationTriggerActions:
-    """What triggers ask for, at the desk of their tenant: the operations that everybody uses."""
+    """Performs the actions of triggers at the desk of their tenant, through the public operations."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -49,13 +49,13 @@ class OperationTriggerActions:
         desk = replace(self._desk, tenant_id=tenant_id, actor=actor)
         try:
             _, new = await send_event(desk, to, type_, data, event_id=event_id)
-        except NotFound:  # nobody runs under that key: nobody is told
+        except NotFound:  # no execution runs under that key: nothing is sent
             return False
         return new > 0
 
 
 def open_channels(taken: tuple[str, ...]) -> dict[str, EffectHandler]:
-    """The channels that installed packages bring. One that is broken is told, and keeps nobody else from starting."""
+    """The channels of installed packages. A broken one is logged and does not prevent the start."""
     found: dict[str, EffectHandler] = {}
     for entry in entry_points(group=GROUP):
         try:
@@ -63,9 +63,9 @@ def open_channels(taken: tuple[str, ...]) -> dict[str, EffectHandler]:
                 raise ValueError(f"the name {entry.name!r} is taken; its package must choose another")
             channel = entry.load()()
             if not iscoroutinefunction(getattr(channel, "send", None)):
-                raise TypeError(f"{entry.value} gives no channel: it has no `async def send(self, letter)`")
-        except Exception as fault:  # somebody else's code
-            log.error("channel broken", channel=entry.name, fault=f"{type(fault).__name__}: {fault}")
+                raise TypeError(f"{entry.value} is not a channel: it has no `async def send(self, email)`")
+        except Exception as fault:  # third-party code
+            log.error("channel failed", channel=entry.name, fault=f"{type(fault).__name__}: {fault}")
             continue
         found[entry.name] = ChannelHandler(channel)
         log.info("channel opened", channel=entry.name)
@@ -75,7 +75,7 @@ def open_channels(taken: tuple[str, ...]) -> dict[str, EffectHandler]:
 async def open_workflow_workers(
     settings: Settings, desk: Desk, caller: HttpCaller, metrics: Metrics, worker: str
 ) -> tuple[Ticker, Dispatcher, TriggerWorker]:
-    """The ticker, the dispatcher and the starter of one process."""
+    """The ticker, the dispatcher and the trigger worker of one process."""
     stores = desk.stores
     mailer = Mailer(settings.smtp_url, settings.mail_from, prefix="", clock=SystemClock().now)
     errands = handlers_of(stores, caller, mailer, desk.ids, worker, settings.allow_ports)

@@ -1,4 +1,4 @@
-"""The alerter, a part of the notifier: finds the words for what `domain/alerting` decided, and where they go."""
+"""The alerter, a part of the notifier: builds the messages of alerts that `domain/notify/alerting` decided."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -30,12 +30,12 @@ from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
 
 LATE_MAX = 1_000
-STREAK_MAX = 50  # runs that are looked through for the beginning of a failure
-TOLD_ONE_BY_ONE_MAX = 5  # of one alert at once; more become one message
+STREAK_MAX = 50  # number of runs searched for the start of a failure
+TOLD_ONE_BY_ONE_MAX = 5  # per alert at once; more become one message
 
 
 class AlertWriter:
-    """`late_ms` is from when on an endpoint is late; `public_url` is where people find it, for links."""
+    """`late_ms` is when an endpoint counts as late; `public_url` is used in links."""
 
     def __init__(self, stores: Stores, ids: Ids, late_ms: int, public_url: str) -> None:
         self._stores = stores
@@ -60,7 +60,7 @@ class AlertWriter:
         return await self._intake(turns, now)
 
     def merge(self, held: Sequence[Delivery], now: datetime) -> Delivery:
-        """What was held back for one channel, as one message; a single one goes out as it is."""
+        """The messages held back for one destination, as one message; a single one is sent unchanged."""
         if len(held) == 1:
             return replace(held[0], status=DeliveryStatus.PENDING, next_attempt_at=now)
         message = sum_up([_message(each) for each in held], "during quiet hours", now)
@@ -76,7 +76,7 @@ class AlertWriter:
         )
 
     async def _intake(self, turns: Sequence[Turn], now: datetime) -> Intake:
-        """The last state of each thing, and what is told on the way there."""
+        """The last state of each subject, and the alerts on the way there."""
         states: dict[tuple[str, AlertKind, str], AlertState] = {}
         told: dict[str, list[tuple[Turn, Message]]] = {}
         for turn in turns:
@@ -132,7 +132,7 @@ class AlertWriter:
             if turn.tells is AlertKind.FAILING:
                 failures = max(failures, endpoint.failure_count)
             elif since is not None:
-                since = min(since, turn.state.since)  # a longer failure than was looked through
+                since = min(since, turn.state.since)  # the failure started before the searched runs
         link = self._link(endpoint.tenant_id, f"endpoints/{endpoint.id}")
         by = author_in_words(endpoint.pause_author) or "advice"
         if turn.state.trouble is AlertKind.ADVICE_PAUSED:
@@ -142,11 +142,11 @@ class AlertWriter:
         return AlertFacts(endpoint.name, since, failures, error, endpoint.next_run_at, link, by)
 
     def _link(self, tenant_id: str, path: str) -> str:
-        """The address of a page; it names the tenant, so it opens there whatever tenant the reader works in."""
+        """The URL of a page; it names the tenant, so it opens in that tenant whichever one the reader works in."""
         return f"{self._public_url}/t/{tenant_id}/{path}" if self._public_url else ""
 
     async def _streak(self, turn: Turn, endpoint: Endpoint) -> tuple[datetime | None, str, int]:
-        """When the failure began, its last error and its runs; for a recovery, those before the run that ended it."""
+        """Start of the failure, last error and runs; for a recovery, those before the run that ended it."""
         since, error, failures = None, "", 0
         is_over = turn.tells is AlertKind.RECOVERED
         for run in await self._stores.runs.runs(endpoint.tenant_id, RunFilter(endpoint.id, limit=STREAK_MAX)):
@@ -169,7 +169,7 @@ def pending(
     happened_at: datetime,
     now: datetime,
 ) -> Delivery:
-    """A delivery that is due at once."""
+    """A delivery that is due now."""
     return Delivery(
         delivery_id, subscription.tenant_id, subscription.id, channel, key, kind, payload, DeliveryStatus.PENDING, 0,
         now, now, happened_at,

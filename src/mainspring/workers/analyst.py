@@ -1,15 +1,15 @@
-"""The analyst: lets a language model look at endpoints that are due for it, and records what it said and did.
+"""The analyst: runs sessions with a language model about endpoints that are due for analysis, and records them.
 
     1 claim     endpoints that are due, each leased to one analyst
-    2 quota     over it, or where it cannot be read: no call is made, and the session says so
+    2 quota     if exceeded or unreadable, no call is made, and the session records that
     3 read      health, job, siblings; write one prompt, without secrets
     4 converse  with eight tools, within a budget of calls, tokens and time
-    5 record    one session, what it cost, and when the next one is due
+    5 record    one session, its cost, and when the next one is due
 
-All a session can do is to write bounded hints and pauses for endpoints of one job of one tenant. In mode `ask` it
-stores them as proposals for a person, and in shadow mode the session only shows what would have changed. However fast
-a model answers and however much it wants, an endpoint has so many sessions an hour, and all sessions together keep a
-pace that leaves the machine to the scheduler.
+A session can only write bounded hints and pauses for endpoints of one job of one tenant. In mode `ask` it stores them
+as proposals for a person, and in shadow mode the session only shows what would have changed. An endpoint has a maximum
+number of sessions per hour, and all sessions together are throttled so that the scheduler keeps its share of the
+machine.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ from mainspring.workers.throttle import Throttle
 
 TICK_S = 5.0
 AT_ONCE = 4
-LEASE_MARGIN_MS = 110_000  # a model may have to be started first, and takes a moment to end
+LEASE_MARGIN_MS = 110_000  # starting and stopping a model takes time
 LOOKBACK_MS = 300_000
 REASONING_MAX = 4_000
 FINAL_TOOL = next(spec for spec in TOOLS if spec.name == FINAL)
@@ -72,13 +72,13 @@ log = structlog.get_logger()
 
 
 class AnalystOptions(Struct, frozen=True):
-    """Prices are dollars per million tokens; 0: not known, and sessions cost nothing on paper."""
+    """Prices are dollars per million tokens; 0: unknown, and sessions are recorded without cost."""
 
     worker: str
     tokens: int = 50_000
     seconds: float = 60.0
-    sessions_per_hour: int = 12  # of one endpoint, whatever the model asks for and however often the endpoint fails
-    switch_s: float = 1.0  # how often a session looks whether the planner was switched off
+    sessions_per_hour: int = 12  # per endpoint, whatever the model asks for and however often the endpoint fails
+    switch_s: float = 1.0  # how often a session checks whether the planner was switched off
     price_in: float = 0.0
     price_out: float = 0.0
 
@@ -107,7 +107,7 @@ class Analyst:
         self._stop = asyncio.Event()
 
     async def run_once(self) -> int:
-        """Look at what is due, a few at once; how many sessions were held. None while the model's server rests."""
+        """Runs a few of the due sessions at once and returns their number. None while the model's server is paused."""
         if self._breaker.rests_for_s(self._monotonic_s()):
             return 0
         due = await self._claim(AT_ONCE)
@@ -115,7 +115,7 @@ class Analyst:
         return len(due)
 
     async def look(self, endpoint: Endpoint) -> ModelSession | None:
-        """One session about this endpoint now, due or not; None where another analyst is at it."""
+        """Runs one session about this endpoint now, due or not; None if another analyst is working on it."""
         (claimed,) = await self._claim(1, endpoint.id) or (None,)
         return None if claimed is None else await self._analyse(claimed, asked=True)
 
@@ -138,8 +138,8 @@ class Analyst:
                 while await self.run_once():
                     pass
             except StoreUnavailable:
-                pass  # the scheduler says so
-            except Exception:  # the outermost loop of a worker: one bad round must not end planning for ever
+                pass  # the scheduler reports it
+            except Exception:  # outermost loop of a worker: one failed round must not end planning
                 log.exception("worker failed", worker=self._options.worker)
             await asyncio.sleep(TICK_S)
 
@@ -162,8 +162,10 @@ class Analyst:
         try:
             async with self._pace:
                 scene = await self._scene(endpoint, mode, asked)
-        except Misconfigured as fault:  # a secret does not open here: what a target says of it could not be kept back
-            return await self._skip(endpoint, f"the model is shown nothing: {fault}", mode)
+        except (
+            Misconfigured
+        ) as fault:  # a secret cannot be decrypted here, so it could not be redacted from what a target says
+            return await self._skip(endpoint, f"nothing was sent to the model: {fault}", mode)
         began_s = self._monotonic_s()
         budget = Budget(TOOL_CALLS_MAX, self._options.tokens, self._options.seconds)
         spoken = await self._converse(scene, budget)
@@ -182,7 +184,7 @@ class Analyst:
             if talk.done():
                 return talk.result()
             return Conversation(is_stopped=True, fault="the planner was switched off here")
-        except Exception as fault:  # an adapter that raises is our mistake; the session is told all the same
+        except Exception as fault:  # an adapter that raises is our mistake; the session is recorded anyway
             log.exception("session failed", endpoint_id=scene.endpoint.id)
             return Conversation(fault=f"{type(fault).__name__}: {fault}")
         finally:
@@ -199,10 +201,10 @@ class Analyst:
                 return
 
     async def _over_quota(self, tenant_id: str) -> str:
-        """Why no call may be made; a quota that cannot be read counts as spent."""
+        """Why no call may be made; an unreadable quota counts as used up."""
         tenant = await self._stores.endpoints.tenant(tenant_id)
         if tenant is None:
-            return "its tenant is not there any more"
+            return "the tenant does not exist any more"
         used = await self._stores.sessions.token_usage(tenant_id)
         most = tenant.tokens_per_month
         if most is not None and used.tokens >= most:
@@ -296,7 +298,7 @@ class Analyst:
 
 
 def rules_in_words(rules: Sequence[RuleRevision], endpoint: Endpoint) -> list[str]:
-    """The rules that read this endpoint or act on it: when, and what they do."""
+    """The rules that read this endpoint or act on it: conditions and actions."""
     words = []
     for known in rules:
         rule = known.stored.rule
@@ -308,7 +310,7 @@ def rules_in_words(rules: Sequence[RuleRevision], endpoint: Endpoint) -> list[st
 
 
 def _status(spoken: Conversation) -> str:
-    """Only what ended with an analysis is done."""
+    """Only sessions that submitted an analysis count as done."""
     if spoken.is_stopped:
         return "stopped"
     if spoken.final is not None and not spoken.is_unfinished:
@@ -331,5 +333,5 @@ def _told(session: ModelSession) -> Event:
 
 
 def _in_words(said: object) -> str:
-    """What a model put into a list, as it is asked to, or into a text."""
+    """The items of a list, or of a text if the model sent one instead."""
     return "; ".join(str(each) for each in said) if isinstance(said, list) else str(said or "")

@@ -1,8 +1,8 @@
-"""A circuit breaker for the model's server: after a refusal no session is begun until the server may answer again.
+"""A circuit breaker for the model's server: after a refusal no session starts until the server may accept again.
 
 After 401 and 403 the key is wrong, and only an operator can change that; after 429 and 5xx the pause doubles with each
-refusal in a row. `Retry-After`, in seconds or as a date, is honoured where it asks for more. A server that cannot be
-reached is tried again at the next session.
+consecutive refusal. `Retry-After`, in seconds or as a date, is honoured if it asks for more. A server that cannot be
+reached is retried at the next session.
 """
 
 import structlog
@@ -19,15 +19,15 @@ log = structlog.get_logger()
 
 class CircuitBreaker:
     def __init__(self) -> None:
-        self._failures = 0  # in a row
+        self._failures = 0  # consecutive
         self._until_s = 0.0
 
     def rests_for_s(self, now_s: float) -> float:
-        """How long no session should be begun; 0: now is fine."""
+        """How long no session should start; 0: may start now."""
         return max(0.0, self._until_s - now_s)
 
     def heard(self, spoken: Conversation, now_s: float) -> None:
-        """Learn from how a session went."""
+        """Records how a session went."""
         code = spoken.status_code
         is_refused = code is not None and (code in REFUSED or code == 429 or code >= 500)
         if not is_refused:
@@ -38,4 +38,4 @@ class CircuitBreaker:
         pause_s = PAUSE_S_MAX if code in REFUSED else min(PAUSE_S * 2.0 ** (self._failures - 1), PAUSE_S_MAX)
         pause_s = max(pause_s, min(spoken.retry_after_s or 0.0, RETRY_AFTER_S_MAX))
         self._until_s = now_s + pause_s
-        log.warning("model rests", status_code=code, seconds=round(pause_s), failures=self._failures)
+        log.warning("model paused", status_code=code, seconds=round(pause_s), failures=self._failures)

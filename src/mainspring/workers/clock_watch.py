@@ -1,13 +1,13 @@
-"""The clock watch: notices when the database's clock is set, reports it, and replans what a step back has put off.
+"""The clock watch: detects when the database clock is set, reports it, and replans what a step back has delayed.
 
-    1 read      the database's clock, once a second, beside the monotonic clock
-    2 compare   with the reading before, and with the newest instant that is stored
+    1 read      the database clock, once a second, beside the monotonic clock
+    2 compare   with the previous reading, and with the newest stored time
     3 report    a step, or a difference to this machine's clock: log, metric, event, `doctor`
-    4 replan    after a step back, every run that lies beyond what its schedule allows, page by page
+    4 replan    after a step back, every run that is later than its schedule allows, page by page
 
 Step 4 waits until the clock has been steady for one round, so that a clock that jumps twice is followed once. Runs that
-were in flight at the step end under the earlier clock: the pages are read again a few times after a step.
-It never moves a run earlier than its schedule allows, and never repeats a cron slot that has run.
+were in flight at the step end under the earlier clock, so the pages are read again a few times after a step. The rule
+that must not break: it never moves a run earlier than its schedule allows, and never repeats a cron slot that has run.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from mainspring.workers.tasks import end_tasks
 
 ROUND_S = 1.0
 PAGE = 500
-PAGE_PAUSE_S = 0.01  # between pages: replanning a million endpoints must not keep claims waiting
+PAGE_PAUSE_S = 0.01  # between pages: replanning a million endpoints must not delay claims
 AGAIN_AFTER_S = (3, 10, 30, 60, 300, 900, 3_600)  # after a step: runs in flight end within their deadlines
 SKEW_REPORTED_EVERY_S = 600
 STEADY_AFTER_S = 600
@@ -50,7 +50,7 @@ class ClockWatch:
         metrics: Metrics,
         monotonic_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        """`here` is this machine's clock, compared with the database's."""
+        """`here` is this machine's clock, compared with the database clock."""
         self._store = store
         self._here = here
         self._ids = ids
@@ -58,7 +58,7 @@ class ClockWatch:
         self._metrics = metrics
         self._monotonic_ns = monotonic_ns
         self._last: Reading | None = None
-        self._steps: list[timedelta] = []  # that have not been followed
+        self._steps: list[timedelta] = []  # steps not followed yet
         self._again: list[tuple[int, timedelta]] = []  # when, by the monotonic clock, and by how much
         self._stepped_ns: int | None = None
         self._skew_reported_ns: int | None = None
@@ -74,13 +74,13 @@ class ClockWatch:
 
     @property
     def is_steady(self) -> bool:
-        """Whether the clock has been read, and was not set within the last ten minutes."""
+        """Whether the clock has been read and was not set within the last ten minutes."""
         if self._last is None:
             return False
         return self._stepped_ns is None or self._last.after_ns - self._stepped_ns > STEADY_AFTER_S * 1_000_000_000
 
     async def run_once(self) -> int:
-        """One round; how many endpoints were planned again."""
+        """One round; returns how many endpoints were replanned."""
         before_ns = self._monotonic_ns()
         at = await self._store.now()
         reading = Reading(at, before_ns, self._monotonic_ns())
@@ -106,18 +106,20 @@ class ClockWatch:
             try:
                 await self.run_once()
             except StoreUnavailable:
-                pass  # the scheduler reports that the database is away
-            except Exception:  # the outermost loop of a worker: one bad round must not end the watch
+                pass  # the scheduler reports that the database is unavailable
+            except Exception:  # outermost loop of a worker: one failed round must not end the watch
                 log.exception("worker failed", worker="clock watch")
             await asyncio.sleep(ROUND_S)
 
     async def _unseen(self, reading: Reading) -> timedelta:
-        """A step back while no process ran, or between two readings: what is stored is newer than now."""
+        """Detects a step back while no process ran, or between two readings: stored times are newer than now."""
         newest = await self._store.newest_stored_at()
         return reading.at - newest if newest is not None and newest - reading.at > AHEAD_MIN else timedelta(0)
 
     async def _compare(self, reading: Reading) -> None:
-        """This machine's clock with the database's: ids, logs and certificates depend on it, due runs do not."""
+        """Compares this machine's clock with the database clock: ids, logs and certificates depend on it, due runs
+        do not.
+        """
         skew = self._here.now() - reading.at
         self._metrics.clock_skew_seconds = skew.total_seconds()
         if abs(skew) <= SKEW_MAX:
@@ -133,7 +135,7 @@ class ClockWatch:
             await self._store.tell(report.id, 0)
 
     async def _follow(self, step: timedelta, reading: Reading) -> int:
-        """Report a step; after a step back, replan. Every process replans, so that none has to survive it."""
+        """Reports a step; after a step back, replans. Every process replans, so that none has to survive it."""
         report = self._report("step", step, reading)
         is_first = await self._store.add_report(report)
         changed = 0

@@ -1,6 +1,6 @@
-"""The courier: takes one message to its receiver, by whichever way it goes, and says how that ended.
+"""Send one message to its receiver and return the outcome.
 
-Never raises for what a receiver does, and never decides what becomes of the message.
+Never raises for what a receiver does, and never decides what happens to the message.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from mainspring.ports.outbound import Caller, Ids, Vault
 
 
 class DeliverySender:
-    """`messengers` send to people and services; what is no webhook goes through them."""
+    """`messengers` send to people and services: everything except webhooks."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class DeliverySender:
             return await self._caller.call(request)
         channel = next((each for each in subscription.config.channels if each.id == delivery.channel), None)
         if channel is None:
-            return _unsent("its channel was removed from the alert")
+            return _unsent("its destination was removed from the alert")
         try:
             target = self._vault.open(
                 channel.target, destination_place(delivery.tenant_id, subscription.id, channel.id)
@@ -67,7 +67,7 @@ class DeliverySender:
         return await self._messengers[channel.kind].send(target, title, text, delivery.id)
 
     async def _call(self, delivery: Delivery, url: str) -> Outcome:
-        """An alert by HTTP, signed with the tenant's signing keys, where it has any."""
+        """An alert by HTTP, signed with the tenant's signing keys, if it has any."""
         tenant = await self._endpoints.tenant(delivery.tenant_id)
         request = Request(
             delivery.tenant_id, delivery.subscription_id, delivery.id, delivery.happened_at, delivery.attempt,

@@ -1,11 +1,11 @@
-"""The dispatcher: sends what executions want sent, and puts the answers into their inboxes. It decides nothing.
+"""The dispatcher: sends the effects of executions and puts the results into their inboxes. It decides nothing.
 
     1 claim   effects that are ready, or whose sender was lost; under a lease longer than their timeout
     2 send    all at once, no transaction open; the key goes along, the same for every attempt
-    3 record  close the effect and put its result into the inbox, in one transaction, where the claim still holds
+    3 record  close the effect and put its result into the inbox, in one transaction, if the claim still holds
 
-A crash between 2 and 3: an effect that may go out more than once is sent again with the same key; one that may not is
-closed as unknown, and its execution waits for a person. Nothing is silent.
+After a crash between 2 and 3, an at-least-once effect is sent again with the same key; an at-most-once effect is closed
+as unknown, and its execution waits for a person. No loss is silent.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ from mainspring.workers.effects.handlers import EffectHandler
 from mainspring.workers.tasks import end_tasks
 from mainspring.workflow.model import Arrival, ArrivalKind, Idempotency
 
-LOOK_S = 0.5  # how long an effect may wait for somebody to look
+LOOK_S = 0.5  # maximum delay before an effect is noticed
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
-LOST = "the sender was lost after it had begun; it may have been delivered: look there, then retry or skip"
+LOST = "the sender was lost after it had started; the effect may have been delivered: check, then retry or skip"
 
 log = structlog.get_logger()
 
@@ -49,7 +49,7 @@ class Dispatcher:
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
-        """Send until `stop`; then let what is on its way end within the grace."""
+        """Sends until `stop`, then lets effects in flight finish within the grace."""
         log.info("dispatcher started", worker=self._options.worker)
         rounds = asyncio.create_task(self._keep_sending(), name="effects")
         await self._stopping.wait()
@@ -63,7 +63,7 @@ class Dispatcher:
         self._stopping.set()
 
     async def run_once(self) -> int:
-        """One round to its end: claim, send, record. How many effects were claimed."""
+        """One complete round: claim, send, record. Returns how many effects were claimed."""
         claimed = await self._claim()
         if self._sending:
             await asyncio.wait(self._sending)
@@ -75,8 +75,8 @@ class Dispatcher:
                 if await self._claim():
                     continue
             except StoreUnavailable:
-                pass  # the ticker says that the database is away
-            except Exception:  # the outermost loop of a worker: one bad round must not end dispatch for ever
+                pass  # the ticker reports that the database is unavailable
+            except Exception:  # outermost loop of a worker: one failed round must not end dispatch
                 log.exception("worker failed", worker=self._options.worker)
             await asyncio.sleep(LOOK_S)
 
@@ -107,17 +107,19 @@ class Dispatcher:
         errand = self._errands.get(_errand_of(intent))
         if errand is None:
             known = ", ".join(sorted(self._errands))
-            error = f"there is no channel {_errand_of(intent)!r}; this process has {known}: register it or name another"
+            error = (
+                f"channel {_errand_of(intent)!r} does not exist; this process has {known}: register it or name another"
+            )
             return answer(intent, "failure", {"code": "no_channel", "error": error})
         try:
             outcome, data = await errand.run(intent)
-        except Exception as fault:  # a bug in sending one effect must not take its neighbours along
-            log.exception("effect failed inside", key=intent.key, execution_id=intent.execution_id)
+        except Exception as fault:  # a bug in sending one effect must not affect others
+            log.exception("effect raised", key=intent.key, execution_id=intent.execution_id)
             outcome, data = "failure", {"code": "internal", "error": f"{type(fault).__name__}: {fault}"[:500]}
         return answer(intent, outcome, data)
 
     async def _record(self, done: EffectAnswer) -> None:
-        """Until it is written: an answer that is known must not become unknown because the database was away."""
+        """Retries until it is written: a known result must not become unknown because the database was unavailable."""
         pause_s = RETRY_S_MIN
         while True:
             try:
@@ -131,7 +133,7 @@ class Dispatcher:
 
 
 def answer(intent: Intent, outcome: str, data: Mapping[str, object]) -> Arrival:
-    """How an effect ended, as it goes into the inbox of its execution. The claim keeps two senders' answers apart."""
+    """The result of an effect as an arrival for its execution. The claim distinguishes the results of two senders."""
     given = {"key": intent.key, "attempt": intent.attempt, **data}
     return Arrival(ArrivalKind.RESULT, f"{intent.key}:{intent.claim}", outcome, given, "dispatcher")
 

@@ -1,6 +1,6 @@
-"""The file watch: ends the process when its database is no longer the one that it opened.
+"""The file watch: ends the process when its SQLite file is deleted or replaced.
 
-A process keeps a deleted SQLite file open, and would go on to claim and record in a file that no other process can see.
+A process keeps a deleted file open, and would continue to claim and record in a file that no other process can see.
 """
 
 import asyncio
@@ -21,15 +21,15 @@ class FileWatch:
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
-        """Look once a second until `stop`; raises Misconfigured, which ends the process, when the database is gone."""
+        """Checks once a second until `stop`. Raises Misconfigured, which ends the process, if the file is gone."""
         while not self._stopping.is_set():
             try:
                 await self._upkeep.check_identity()
             except Misconfigured as fault:
-                log.error("database gone", fault=str(fault))
+                log.error("database file replaced", fault=str(fault))
                 raise
             except StoreUnavailable:
-                pass  # the scheduler reports that the database is away
+                pass  # the scheduler reports that the database is unavailable
             try:
                 async with asyncio.timeout(ROUND_S):
                     await self._stopping.wait()

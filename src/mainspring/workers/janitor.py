@@ -1,12 +1,12 @@
-"""The janitor: closes runs nobody finished, removes what is older than wanted, and watches that nothing is late.
+"""The janitor: closes unfinished runs, removes data past its retention, and watches for late endpoints.
 
 Each round is small, so that a claim never waits long for it:
-    1 zombies    `running` rows whose lease was over long ago become timeouts
-    2 proposals  pending ones whose time is over become expired
-    3 watchdog   reports what is due and has not started within `late_after`, and what it waits for: log, metric, event;
-                 and events that readers cannot see for that long: log, metric (an event would be held back too);
-                 and executions of workflows that are overdue (`flow_watch`)
-    4 history    runs, bodies, events and decided proposals beyond their retention go, a batch at a time
+    1 zombies    `running` rows whose lease ended long ago become timeouts
+    2 proposals  pending proposals past their expiry become expired
+    3 watchdog   reports due endpoints not started within `late_after`, and what they wait for: log, metric, event;
+                 events that readers cannot see for that long: log, metric (an event would be held back too);
+                 and overdue executions of workflows (`flow_watch`)
+    4 history    runs, bodies, events and decided proposals past their retention are removed, a batch at a time
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from mainspring.workers.workflow_watch import WorkflowWatch
 ROUND_S = 10.0
 SWEEP_EVERY_ROUNDS = 30
 SWEEP_BATCH = 1_000
-SWEEP_PAUSE_S = 0.05  # between batches: the janitor is never the one in the way
+SWEEP_PAUSE_S = 0.05  # between batches, so that the janitor never blocks others
 ZOMBIES_PER_ROUND = 1_000
 EXPIRED_PER_ROUND = 1_000
 
@@ -57,7 +57,7 @@ class Janitor:
         is_steady: Callable[[], bool] = lambda: True,
         flow_watch: WorkflowWatch | None = None,
     ) -> None:
-        """`is_steady` says whether the clock was not set lately: one far ahead would let all history look old."""
+        """`is_steady` tells whether the clock was not set lately: a clock far ahead would make all history look old."""
         self._is_steady = is_steady
         self._flow_watch = flow_watch
         self._upkeep = upkeep
@@ -67,10 +67,12 @@ class Janitor:
         self._stopping = asyncio.Event()
         self._late: set[str] = set()  # tenants
         self._events_held = False
-        self._waits: set[tuple[str, str, str]] = set()  # (tenant, cause, name) that were reported
+        self._waits: set[tuple[str, str, str]] = set()  # reported (tenant, cause, name)
 
     async def run(self) -> None:
-        """A round every ten seconds until `stop`, which waits for none: a batch is one transaction, whole or absent."""
+        """Runs a round every ten seconds until `stop`. A stop does not wait for a round: each batch is one
+        transaction.
+        """
         rounds = asyncio.create_task(self._keep_house(), name="upkeep")
         await self._stopping.wait()
         await end_tasks(rounds)
@@ -79,13 +81,13 @@ class Janitor:
         self._stopping.set()
 
     async def _keep_house(self) -> None:
-        """Whatever one round raises, the next one comes."""
+        """Runs one round; an exception does not prevent the next one."""
         for number in count():
             try:
                 await self.run_once(sweep=number % SWEEP_EVERY_ROUNDS == 0)
             except StoreUnavailable:
-                pass  # the scheduler says that the database is away
-            except Exception:  # the outermost loop of a worker: one bad round must not end upkeep for ever
+                pass  # the scheduler reports that the database is unavailable
+            except Exception:  # outermost loop of a worker: one failed round must not end upkeep
                 log.exception("worker failed", worker="janitor")
             await asyncio.sleep(ROUND_S)
 
@@ -105,7 +107,7 @@ class Janitor:
             await self._sweep()
 
     async def _watch(self) -> None:
-        """Compare what was due with what ran; say so when the two part ways, and when they meet again."""
+        """Compares what was due with what ran; reports the start and the end of lateness."""
         late_ms = int(self._options.late_after.total_seconds() * 1000)
         backlog = await self._upkeep.backlog(late_ms)
         self._metrics.due = backlog.due
@@ -124,7 +126,7 @@ class Janitor:
         self._late = set(backlog.by_tenant)
 
     async def _watch_events(self) -> None:
-        """Report a writer that keeps readers of events waiting, once, and that it has ended."""
+        """Reports a transaction that holds back events, once, and its end."""
         lag = await self._upkeep.event_lag()
         self._metrics.event_lag = lag.seconds
         is_held = lag.seconds > self._options.late_after.total_seconds()
@@ -137,11 +139,11 @@ class Janitor:
                 writer=writer.name if writer else "",
             )
         elif self._events_held and not is_held:
-            log.info("events flow again")
+            log.info("events released")
         self._events_held = is_held
 
     def _explain(self, queue: Queue) -> list[Event]:
-        """Count and log what late endpoints wait for; the events of what they did not wait for a round ago."""
+        """Counts and logs what late endpoints wait for; returns events for reasons that are new in this round."""
         self._metrics.waiting = Counter({cause.value: 0 for cause in Cause})
         reported: set[tuple[str, str, str]] = set()
         events: list[Event] = []

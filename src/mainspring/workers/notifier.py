@@ -1,12 +1,12 @@
-"""The notifier: turns events into deliveries, and sends them. Any number may share a database, and be killed any time.
+"""The notifier: turns events into deliveries and sends them. Several may share a database and be killed at any time.
 
     1 take in   events after the stored position -> deliveries and alert states, with the new position: one transaction
-    2 watch     what only time tells: endpoints that are late, cooldowns and quiet hours that are over
-    3 send      due deliveries, each begun by one notifier at a time, signed, a few at once for one receiver
-    4 record    delivered, or when to try again, or given up; a webhook that fails for days is disabled
+    2 watch     changes by time only: late endpoints, cooldowns and quiet hours that ended
+    3 send      due deliveries, each by one notifier at a time, signed, a few at once per receiver
+    4 record    delivered, or when to retry, or given up; a webhook that fails for days is disabled
 
-What must not break: one delivery row for one event and subscription. A message may arrive twice, when a notifier was
-lost after it had sent it and before that was recorded: with the same id.
+The rule that must not break: one delivery row per event and subscription. A message may arrive twice, with the same id,
+if a notifier was lost between sending and recording it.
 """
 
 import asyncio
@@ -41,13 +41,13 @@ NAMES_MAX = 10_000
 TICK_S = 5.0  # the longest sleep
 WATCH_EVERY = timedelta(seconds=5)
 KEEP_UP_EVERY = timedelta(minutes=1)
-POSITION_EVERY = timedelta(seconds=5)  # how often the position is written while events concern nobody
+POSITION_EVERY = timedelta(seconds=5)  # how often the position is written while no subscription wants the events
 SWEEP_EVERY = timedelta(hours=1)
 SWEEP_BATCH = 1_000
-OVERDUE_MS = 60_000  # a delivery that waits longer than this waits for a slow receiver, or there are too many
+OVERDUE_MS = 60_000  # a delivery that waits longer waits for a slow receiver, or there are too many
 RECEIVERS_COUNTED = 1_000
-LEASE_MS = 60_000  # > the timeout of an attempt; a notifier that hangs delays its messages by this
-LOOK_S = 0.5  # how long a delivery that became due elsewhere may wait: its notifier died, or its time was changed
+LEASE_MS = 60_000  # > the timeout of an attempt; a hanging notifier delays its messages by this
+LOOK_S = 0.5  # maximum delay of a delivery that became due elsewhere: its notifier died, or its time was changed
 AWAY_S = 1.0
 RECORD_TRIES = 10
 GRACE_S = 2.0
@@ -56,7 +56,7 @@ log = structlog.get_logger()
 
 
 class NotifierOptions(Struct, frozen=True):
-    """`places` is how many messages may be under way at once, `per_receiver` how many of them to one subscription."""
+    """`places` is the maximum number of messages in flight, `per_receiver` that of one subscription."""
 
     worker: str
     places: int = 32
@@ -81,18 +81,18 @@ class Notifier:
         self._options = options
         self._metrics = metrics
         self._stopping = asyncio.Event()
-        self._made = asyncio.Event()  # a delivery was made or ended: somebody may have something to send
+        self._made = asyncio.Event()  # a delivery was created or ended: there may be something to send
         self._in_flight: Counter[str] = Counter()
         self._sending: set[asyncio.Task[None]] = set()
         self._names: dict[str, str | None] = {}
         self._stored = ""  # the position in the database
-        self._reached: str | None = None  # how far we have read; what lies between concerned nobody
+        self._reached: str | None = None  # how far events were read; those in between concern no subscription
         self._moved_at: datetime | None = None
         self._watched_at: datetime | None = None
         self._swept_at: datetime | None = None
 
     async def run_once(self, now: datetime) -> int:
-        """One round, to its end: take in all there is, send all that is due. Returns how many attempts were made."""
+        """One complete round: takes in all events, sends all due deliveries. Returns the number of attempts."""
         while await self.take_in(now):
             pass
         await self._watch(now)
@@ -117,9 +117,9 @@ class Notifier:
         self._stopping.set()
 
     async def take_in(self, now: datetime) -> bool:
-        """Make deliveries of the next events. True: there may be more.
+        """Creates deliveries for the next events. True: there may be more.
 
-        Subscriptions are read after the events: whoever was there when an event was committed is among them.
+        Subscriptions are read after the events, so those that existed when an event was committed are among them.
         """
         if not await self._subscriptions():
             await self._keep_up(now)
@@ -135,7 +135,7 @@ class Notifier:
         is_time = self._moved_at is None or now - self._moved_at >= POSITION_EVERY
         if intake.deliveries or intake.states or is_time:
             if not await self._stores.outbox.take_in(replace(intake, before=self._stored, after=reached)):
-                self._reached = None  # another notifier was first; begin again where it is
+                self._reached = None  # another notifier was first; start again from its position
                 return True
             failpoint("after_intake")
             self._stored, self._moved_at = reached, now
@@ -169,7 +169,7 @@ class Notifier:
         return replace(told, deliveries=(*deliveries, *told.deliveries))
 
     async def _watch(self, now: datetime) -> None:
-        """What no event tells: lateness, the end of a cooldown, the end of quiet hours."""
+        """Changes that no event reports: lateness, the end of a cooldown, the end of quiet hours."""
         self._watched_at = now
         alerts = [each for each in await self._subscriptions() if not isinstance(each.config, Webhook)]
         if alerts:
@@ -190,7 +190,9 @@ class Notifier:
             removed = await self._stores.outbox.sweep_deliveries(before, SWEEP_BATCH)
 
     async def _keep_up(self, now: datetime) -> None:
-        """With nobody to tell, move the position on now and then, so that who comes next need not wait for history."""
+        """Without subscriptions, moves the position now and then, so that the next one need not read the whole
+        history.
+        """
         if self._moved_at is not None and now - self._moved_at < KEEP_UP_EVERY:
             return
         self._moved_at, self._reached = now, None
@@ -215,7 +217,7 @@ class Notifier:
     async def _deliver(self, delivery: Delivery, subscription: Subscription | None) -> None:
         try:
             outcome = await self._courier.send(delivery, subscription)
-        except Exception as fault:  # a bug in sending one message must not take its neighbours along
+        except Exception as fault:  # a bug in sending one message must not affect others
             log.exception("call raised", delivery_id=delivery.id)
             outcome = Outcome(RunStatus.FAILURE, 0, None, "internal", f"sending raised {type(fault).__name__}: {fault}")
         failpoint("after_delivery")
@@ -257,8 +259,8 @@ class Notifier:
                 async with self._feed.listen(None) as listener:
                     await self._take_in_while_heard(listener)
             except (CutOff, StoreUnavailable):
-                await asyncio.sleep(AWAY_S)  # the scheduler says that the database is away
-            except Exception:  # the outermost loop of a worker: one bad round must not end it for ever
+                await asyncio.sleep(AWAY_S)  # the scheduler reports that the database is unavailable
+            except Exception:  # outermost loop of a worker: one failed round must not end it
                 log.exception("worker failed", worker="notifier")
                 await asyncio.sleep(AWAY_S)
 
@@ -281,7 +283,7 @@ class Notifier:
                 wait_s = 0.0 if claimed else await self._until_due()
             except StoreUnavailable:
                 wait_s = AWAY_S
-            except Exception:  # the outermost loop of a worker: one bad round must not end it for ever
+            except Exception:  # outermost loop of a worker: one failed round must not end it
                 log.exception("worker failed", worker="notifier")
                 wait_s = AWAY_S
             if wait_s:
@@ -290,7 +292,7 @@ class Notifier:
                         await self._made.wait()
 
     async def _until_due(self) -> float:
-        """How long to sleep: until the next delivery is due, at most until the next look."""
+        """How long to sleep: until the next delivery is due, at most until the next check."""
         due_at = await self._stores.outbox.next_attempt_at()
         if due_at is None or self._in_flight:
             return LOOK_S

@@ -1,11 +1,11 @@
-"""The planner: judges finished runs by rules and writes what follows. It never calls an endpoint, nor the scheduler.
+"""The planner: judges finished runs by rules and applies the results. It never calls an endpoint or the scheduler.
 
-    1 read      finished runs that nobody has judged yet, with the rules and siblings of their jobs
+    1 read      finished runs that were not judged yet, with the rules and siblings of their jobs
     2 judge     run by run, rule by rule, bounded in time and size; a pure function
     3 commit    the cursor, the hints and pauses, what rules remember: one transaction, or none of it
 
-Any number of planners may work on one database: whoever commits first has judged the page, the others read on. With
-the planner away, hanging or killed, endpoints run by their baseline, and what was missed is judged when it is back.
+Several planners may work on one database: the first to commit has judged the page, the others continue after it. While
+the planner is down or hangs, endpoints run by their baseline, and missed runs are judged when it is back.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from mainspring.observe import Metrics
 from mainspring.ports.planner import PlannerStore
 from mainspring.workers.tasks import end_tasks
 
-JUDGED_S = 0.005  # at once; a scheduler in the same process waits no longer for its turn, and one judgement more
+JUDGED_S = 0.005  # longest blocking time; a scheduler in the same process waits no longer, plus one judgement
 PAGE_MAX = 20  # transactions, of up to some hundred finished runs each
 TICK_S = 5.0
 RETRY_S = 1.0
@@ -46,21 +46,21 @@ class Planner:
         self._stop = asyncio.Event()
 
     async def run_once(self) -> bool:
-        """Judge one page; whether there may be another one."""
+        """Judges one page; returns whether there may be another one."""
         page = await self._store.next_page(PAGE_MAX)
         if page is None:
             return False
         decisions = await self._judge(page)
         failpoint("before_plan")
         if not await self._store.commit_page(page, decisions):
-            return True  # another planner was first; what it left may be ours
+            return True  # another planner was first; the rest may be ours
         failpoint("after_plan")
         self._metrics.judged += len(page.runs)
         self._metrics.fired += len(decisions.firings)
         return True
 
     async def run(self) -> None:
-        """Work until `stop`; a page is judged whole or not at all, so there is nothing to drain."""
+        """Works until `stop`; a page is judged as a whole or not at all, so there is nothing to drain."""
         log.info("planner started", worker=self._worker)
         rounds = asyncio.create_task(self._keep_judging(), name="planner-rounds")
         stopped = asyncio.create_task(self._stop.wait(), name="planner-stop")
@@ -80,8 +80,8 @@ class Planner:
                     pass
                 await self._store.wait_for_runs(TICK_S)
             except StoreUnavailable:
-                await asyncio.sleep(RETRY_S)  # the scheduler says so
-            except Exception:  # the outermost loop of a worker: one bad round must not end planning for ever
+                await asyncio.sleep(RETRY_S)  # the scheduler reports it
+            except Exception:  # outermost loop of a worker: one failed round must not end planning
                 log.exception("worker failed", worker=self._worker)
                 await asyncio.sleep(RETRY_S)
 
@@ -89,7 +89,7 @@ class Planner:
         facts = await self._store.facts(want(page))
         try:
             return await self._in_turns(deciding(page, facts))
-        except Exception as fault:  # our own mistake, about one page: the next ones must not wait behind it for ever
+        except Exception as fault:  # our own mistake with one page: the next pages must not wait behind it
             log.exception("page skipped", worker=self._worker)
             tenants = sorted({run.tenant_id for run in page.runs})
             data: dict[str, object] = {"fault": f"{type(fault).__name__}: {fault}"[:500]}
@@ -106,7 +106,7 @@ class Planner:
                 decisions: Decisions = end.value
                 return decisions
             found = None if asked is None else await self._read(asked)
-            if time.monotonic() > until_s or asked is not None:  # a window of runs is judged alone
+            if time.monotonic() > until_s or asked is not None:  # a window of runs is judged separately
                 await asyncio.sleep(0)
                 until_s = time.monotonic() + JUDGED_S
 

@@ -1,11 +1,11 @@
-"""The presence of a process: others see that it is alive, and it takes over the work of those that are not.
+"""Presence of a process: shows that it is alive, and takes over the work of dead processes.
 
-    1 appear   hold what the operating system takes away when this process dies
-    2 beat     once a second; workers that have been silent for too long are looked at
-    3 free     what dead workers held is free for everybody at once: nobody waits for a lease to end
-    4 leave    give back what is left in hand, and be listed no more
+    1 appear   hold a lock that the operating system releases when this process dies
+    2 beat     once a second; workers that have been silent for too long are checked
+    3 free     what dead workers held is released for others: no one waits for a lease to end
+    4 leave    release what is left, and disappear from the list
 
-Epochs keep it harmless to take a living worker for a dead one: its results come too late and change nothing.
+Epochs make it harmless to take a live worker for dead: its results come too late and change nothing.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from mainspring.observe import Metrics
 from mainspring.ports.presence import BEAT_S, PresenceStore
 from mainspring.workers.tasks import end_tasks
 
-LEAVE_S = 1.0  # a database that is away is not waited for: others find out that this process is gone
+LEAVE_S = 1.0  # an unavailable database is not waited for: others find out that this process is gone
 
 log = structlog.get_logger()
 
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 async def present(
     store: PresenceStore, worker: str, kinds: Mapping[str, int], metrics: Metrics | None = None
 ) -> AsyncIterator[None]:
-    """Be seen alive as `worker`, with so many places for each kind of work, for as long as the block lasts."""
+    """Shows `worker` as alive, with its places for each kind of work, while the block runs."""
     await store.appear(worker)
     beats = asyncio.create_task(_keep_beating(store, worker, kinds, metrics), name="presence")
     try:
@@ -46,8 +46,8 @@ async def _keep_beating(store: PresenceStore, worker: str, kinds: Mapping[str, i
         try:
             await beat_once(store, worker, kinds, metrics)
         except StoreUnavailable:
-            pass  # the workers of this process say that the database is away
-        except Exception:  # a worker that is alive must not look dead for ever
+            pass  # the workers of this process report that the database is unavailable
+        except Exception:  # a live worker must not look dead forever
             log.exception("worker failed", worker=worker)
         await asyncio.sleep(BEAT_S)
 
@@ -55,7 +55,7 @@ async def _keep_beating(store: PresenceStore, worker: str, kinds: Mapping[str, i
 async def beat_once(
     store: PresenceStore, worker: str, kinds: Mapping[str, int], metrics: Metrics | None = None
 ) -> None:
-    """One beat, and one look at those that are silent."""
+    """One heartbeat, and one check of silent workers."""
     suspects = await store.beat(worker, kinds)
     if not suspects or is_on("no_takeover"):
         return

@@ -3,11 +3,11 @@
     1 claim    as many due slots as there are free places, never ahead of time
     2 call     all of them at once, no database connection held
     3 record   results that end together in one transaction; only then is the place free again
-    4 sleep    until the next slot, or until something moved, or for one tick
+    4 sleep    until the next slot, or until something changed, or for one tick
 
-Slow calls take three quarters of the places at most (`slow_calls.py`), so that quick ones always find one.
-A place is held until its result is recorded: while the database is away, results wait in memory, bounded by the
-places, and nothing new starts. SIGTERM drains: no more claims, a grace for what runs, the rest is given back.
+Slow calls take three quarters of the places at most (`slow_calls.py`), so that quick calls always find one. A place is
+held until its result is recorded: while the database is unavailable, results wait in memory, bounded by the places, and
+nothing new starts. SIGTERM drains: no more claims, a grace for running calls, the rest is released.
 """
 
 import asyncio
@@ -37,15 +37,16 @@ from mainspring.ports.schedule import ClaimBatch, FinishReport, ScheduleStore
 from mainspring.workers.slow_calls import SlowCalls
 from mainspring.workers.tasks import end_tasks
 
-EARLY_S = 0.0002  # timers may fire a little before their time; the claim would find nothing and sleep again
-# Small enough that some slots are claimed while others are called and others recorded; large enough that the cost of a
-# transaction is shared by many.
+EARLY_S = 0.0002  # timers may fire slightly early; the claim would find nothing and sleep again
+# Small enough that some slots are claimed while others are called and others recorded; large enough that many share the
+# cost of a transaction.
 CLAIM_BATCH_MAX = 250
 FINISH_BATCH_MAX = 250
-STARTS_AT_ONCE = 16  # a start takes tens of microseconds; an answer of the database waits for no more than these
+STARTS_AT_ONCE = 16  # a start takes tens of microseconds; a database response waits for no more than these
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
-HELD_PAUSE_S = 0.02  # an edit or a planner's page holds a row for milliseconds; whoever stands still in one, for longer
-LAST_ROUND_S, LAST_WRITES_S = 1.0, 0.5  # at the end, a database that may be away is not waited for much longer
+HELD_PAUSE_S = 0.02  # an edit or a planner's page holds a row for milliseconds; a hanging process for longer
+LAST_ROUND_S = 1.0  # at the end, a database that may be unavailable is not waited for much longer
+LAST_WRITES_S = 1.0  # beyond the grace; a result that is not written by then is called again
 HINTS_PER_ROUND = 500
 SWEEP_HINTS_S = 0.5
 
@@ -53,9 +54,9 @@ log = structlog.get_logger()
 
 
 class SchedulerOptions(Struct, frozen=True):
-    """`places` is how many runs this process may have in flight; the other caps hold over all processes.
+    """`places` is the maximum number of runs in flight of this process; the other limits hold across all processes.
 
-    `tick_s` is after how long it looks again although nothing was due and nobody told it of a change.
+    `tick_s` is when it checks again although nothing was due and no change was notified.
     """
 
     worker: str
@@ -73,7 +74,7 @@ class SchedulerOptions(Struct, frozen=True):
 
 
 class _StoreClock(Struct, frozen=True):
-    """The store's clock: what it said with a claim, carried on by ours."""
+    """The store's clock: the time of the last claim, advanced by our monotonic clock."""
 
     told: datetime
     told_ns: int
@@ -103,10 +104,10 @@ class Scheduler:
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._claims: dict[str, Claim] = {}
         self._results: deque[Finished] = deque()
-        self._lease_over_ns: dict[str, int] = {}  # by our monotonic clock, for results that wait
+        self._lease_over_ns: dict[str, int] = {}  # by our monotonic clock, for waiting results
         self._pause_s = RETRY_S_MIN
         self._hints_swept_s = 0.0
-        self._wake = asyncio.Event()  # a place became free, or a result waits, or it is time to stop
+        self._wake = asyncio.Event()  # a place became free, a result waits, or it is time to stop
         self._result_ready = asyncio.Event()
         self._stopping = False
         self._stop_asked = asyncio.Event()
@@ -123,7 +124,7 @@ class Scheduler:
         return len(self._claims)
 
     async def run_once(self) -> int:
-        """One round, to its end: claim what is due, call it, record it. Returns how many slots were claimed."""
+        """One complete round: claims what is due, calls it, records it. Returns how many slots were claimed."""
         batch, clock = await self._claim()
         await self._start(batch.claims, clock)
         if self._calls:
@@ -133,7 +134,7 @@ class Scheduler:
         return len(batch.claims)
 
     async def run(self) -> None:
-        """Work until `stop`; drains before it returns."""
+        """Works until `stop`; drains before it returns."""
         log.info("scheduler started", worker=self._options.worker, places=self._options.places)
         rounds = asyncio.create_task(self._keep_claiming(), name="rounds")
         recorder = asyncio.create_task(self._keep_recording(), name="recorder")
@@ -146,7 +147,7 @@ class Scheduler:
             log.info("scheduler stopped", worker=self._options.worker)
 
     def stop(self) -> None:
-        """Claim nothing from now on."""
+        """Stops claiming."""
         if not self._stopping:
             log.info("draining", worker=self._options.worker, in_flight=self.in_flight)
             self._grace_ends_s = self._monotonic_ns() / 1e9 + self._options.grace_s
@@ -159,7 +160,7 @@ class Scheduler:
             await self._round()
 
     async def _until_stopped(self, rounds: asyncio.Task[None]) -> None:
-        """A claim under way may come through, within the grace; one that waits for a database that is away may not."""
+        """Lets a claim in progress finish within the grace, unless it waits for an unavailable database."""
         asked = asyncio.ensure_future(self._stop_asked.wait())
         await asyncio.wait((rounds, asked), return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
@@ -178,7 +179,7 @@ class Scheduler:
         except StoreUnavailable as fault:
             await self._while_away(fault)
             return
-        except Exception:  # the outermost loop of a worker: one bad round must not end scheduling for ever
+        except Exception:  # outermost loop of a worker: one failed round must not end scheduling
             log.exception("worker failed", worker=self._options.worker)
             await asyncio.sleep(RETRY_S_MIN)
             return
@@ -201,7 +202,7 @@ class Scheduler:
             self._slow.start(claim, clock.told_ns)
             self._metrics.claimed[claim.trigger] += 1
             self._metrics.abandoned += claim.attempt > 1
-        # What is past and not claimable is a hint whose time ran out; a full house looks for those now and then.
+        # A due time in the past that cannot be claimed is an expired hint; a full scheduler clears those now and then.
         is_over = batch.next_due_at is not None and batch.next_due_at <= batch.now
         if is_over or (batch.more and self._monotonic_ns() / 1e9 - self._hints_swept_s > SWEEP_HINTS_S):
             await self._expire_hints()
@@ -209,17 +210,17 @@ class Scheduler:
         return batch, clock
 
     async def _expire_hints(self) -> None:
-        """Whatever goes wrong with it, the slots just claimed are called."""
+        """Calls the claimed slots even if something goes wrong here."""
         self._hints_swept_s = self._monotonic_ns() / 1e9
         try:
             await self._store.expire_hints(HINTS_PER_ROUND)
         except StoreUnavailable:
-            pass  # the next round says so
+            pass  # the next round reports it
         except Exception:
             log.exception("worker failed", worker=self._options.worker)
 
     async def _sleep(self, batch: ClaimBatch) -> None:
-        """Until the next slot, a freed place, or a change; at most one tick."""
+        """Sleeps until the next slot, a free place, or a change; at most one tick."""
         seconds = self._options.tick_s
         if batch.next_due_at is not None:
             seconds = min(seconds, (batch.next_due_at - batch.handed_at).total_seconds())
@@ -237,7 +238,7 @@ class Scheduler:
                     await self._while_away(outcome)
 
     async def _start(self, claims: Sequence[Claim], clock: _StoreClock) -> None:
-        """Call them, a few at a time: whoever else waits for the loop, the next claim above all, comes in between."""
+        """Starts the calls a few at a time, so that other tasks, above all the next claim, run in between."""
         for first in range(0, len(claims), STARTS_AT_ONCE):
             for claim in claims[first : first + STARTS_AT_ONCE]:
                 self._calls[claim.run_id] = asyncio.create_task(self._call(claim, clock))
@@ -260,7 +261,7 @@ class Scheduler:
         except asyncio.CancelledError:
             self._calls.pop(claim.run_id, None)
             raise
-        except Exception as fault:  # a bug in calling one endpoint must not take its neighbours along
+        except Exception as fault:  # a bug in calling one endpoint must not affect others
             log.exception("call raised", endpoint_id=endpoint.id, run_id=claim.run_id)
             error = f"the call raised {type(fault).__name__}: {fault}"
             outcome = Outcome(
@@ -290,7 +291,7 @@ class Scheduler:
                     await self._while_away(fault)
 
     async def _record(self) -> None:
-        """Write the results that wait, in one transaction; they leave the queue only once they are written."""
+        """Writes the waiting results in one transaction; they leave the queue only once they are written."""
         batch = [self._results[index] for index in range(min(len(self._results), FINISH_BATCH_MAX))]
         self._metrics.finish_queue = len(self._results)
         failpoint("before_finish")
@@ -299,7 +300,7 @@ class Scheduler:
         except StoreUnavailable:
             self._drop_overdue()
             raise
-        except Exception as fault:  # the database refused a row: find which, and lose only that
+        except Exception as fault:  # the database refused a row: find it, and lose only that one
             waiting = await self._record_one_by_one(batch, fault)
         else:
             failpoint("after_finish")
@@ -309,7 +310,7 @@ class Scheduler:
             await asyncio.sleep(HELD_PAUSE_S)
 
     async def _record_one_by_one(self, batch: Sequence[Finished], fault: Exception) -> set[str]:
-        """Which of them have to wait."""
+        """Writes results and returns those that must wait."""
         if len(batch) > 1:
             middle = len(batch) // 2
             waiting: set[str] = set()
@@ -329,13 +330,13 @@ class Scheduler:
             return self._count(batch, await self._store.finish([replace(one, outcome=bare)]))
         except StoreUnavailable:
             raise
-        except Exception:  # not even that: its lease runs out and the slot is taken over
+        except Exception:  # not even that: its lease ends and the slot is taken over
             self._metrics.dropped += 1
             log.exception("result dropped", endpoint_id=one.claim.endpoint.id, run_id=one.claim.run_id)
             return set()
 
     def _forget(self, batch: Sequence[Finished], waiting: set[str]) -> None:
-        """Take them from the queue; who has to wait goes to its end."""
+        """Removes recorded results from the queue; re-queues those that must wait."""
         for finished in batch:
             self._results.popleft()
             if finished.claim.run_id in waiting:
@@ -347,7 +348,7 @@ class Scheduler:
         self._wake.set()
 
     def _count(self, batch: Sequence[Finished], report: FinishReport) -> set[str]:
-        """Count what was recorded; which of them have to wait."""
+        """Counts what was recorded; returns those that must wait."""
         self._back()
         late, waiting = set(report.superseded), set(report.waiting)
         for finished in batch:
@@ -360,7 +361,7 @@ class Scheduler:
         return waiting
 
     def _drop_overdue(self) -> None:
-        """A result whose lease is over cannot count any more: another worker may have its slot."""
+        """Drops results whose lease is over: another worker may have their slot."""
         now_ns = self._monotonic_ns()
         overdue = [each for each in self._results if self._lease_over_ns.get(each.claim.run_id, 0) <= now_ns]
         for finished in overdue:
@@ -370,29 +371,31 @@ class Scheduler:
             self._free(finished.claim.run_id)
 
     def _free(self, run_id: str) -> None:
-        """Give its place to another run."""
+        """Frees its place for another run."""
         self._claims.pop(run_id, None)
         self._lease_over_ns.pop(run_id, None)
         self._slow.end(run_id)
 
     async def _while_away(self, fault: StoreUnavailable) -> None:
-        """Say it once, then wait a random part of a growing pause, so that a fleet does not return as a herd."""
+        """Reports the outage once, then waits a random part of a growing pause, so that processes do not return all
+        at once.
+        """
         if not self._away:
             self._away = True
             self._metrics.database_up = 0
-            log.error("database away", worker=self._options.worker, fault=str(fault))
+            log.error("database unavailable", worker=self._options.worker, fault=str(fault))
             self._pause_s = RETRY_S_MIN
         await asyncio.sleep(random.uniform(RETRY_S_MIN, self._pause_s))
         self._pause_s = min(self._pause_s * 2, RETRY_S_MAX)
 
     def _back(self) -> None:
         if self._away:
-            log.info("database back")
+            log.info("database available")
         self._away = False
         self._metrics.database_up = 1
 
     async def _drain(self) -> None:
-        """Let what runs end within the grace; give the rest back, and record what ended to the last."""
+        """Lets running calls finish within the grace, releases the rest, and records all results."""
         await self._wait_until(lambda: not self._claims, self._grace_ends_s - self._monotonic_ns() / 1e9)
         await end_tasks(*self._starting)
         for task in list(self._calls.values()):
@@ -412,7 +415,7 @@ class Scheduler:
         self._wake.set()
 
     async def _wait_until(self, is_so: Callable[[], bool], timeout_s: float) -> None:
-        """Look whenever a result was recorded; not for longer than that."""
+        """Waits for recorded results, no longer than the timeout."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while not is_so():

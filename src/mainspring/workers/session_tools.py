@@ -1,7 +1,7 @@
-"""The tools of one session: what a model may read of a job, and the bounded hints and pauses that it may propose.
+"""The tools of one model session: what a model may read of a job, and the hints and pauses that it may propose.
 
-Nothing outside the job can be named here. Every call is recorded before it does anything, and what is refused is
-answered in words that the model can read.
+Nothing outside the job can be addressed. Every call is recorded before it has an effect, and a refusal is a message
+that the model can read.
 """
 
 import math
@@ -36,13 +36,13 @@ from mainspring.workers.throttle import Throttle
 HISTORY_MAX = 1_000
 SIBLINGS_MAX = 200
 RESULT_MAX = 8_000
-REPLY_CHARS_MAX = 40_000  # of one answer to the model: a fifth of what a session may spend by default
+REPLY_CHARS_MAX = 40_000  # per answer to the model: a fifth of the default budget of a session
 KEPT_MAX = 20
-UNFINISHED = "the session ended before this call did; look at the endpoint for what came of it"
+UNFINISHED = "the session ended before this call did; check the endpoint for the result"
 
 
 class SessionTools:
-    """One session's view of one job, and its tools. Nothing outside the job can be named here."""
+    """One session's view of one job, and its tools. Nothing outside the job can be addressed."""
 
     def __init__(
         self,
@@ -72,9 +72,9 @@ class SessionTools:
         self._pace = pace
 
     async def call(self, tool: str, arguments: dict[str, object]) -> str:
-        """Execute a tool, on record before it does anything; what is refused is answered in words, never raised."""
+        """Executes a tool, recorded before it has an effect; a refusal is returned as text, never raised."""
         if len(self.calls) >= TOOL_CALLS_MAX:
-            return f"refused: {TOOL_CALLS_MAX} tool calls are all there are; submit your analysis"
+            return f"refused: the limit of {TOOL_CALLS_MAX} tool calls is reached; submit your analysis"
         place = len(self.calls)
         self.calls.append(kept_call(tool, arguments, UNFINISHED))
         try:
@@ -123,12 +123,14 @@ class SessionTools:
         if refusal:
             return f"refused: {refusal}"
         if changed and mode == ASK:
-            told = f"proposed; a person decides, and nothing was applied; {_after(changed[0].endpoint)}"
-            return told if changed[0].proposals else f"already so; {_after(changed[0].endpoint)}"
-        return f"done; {_after(changed[0].endpoint)}" if changed else "refused: the endpoint is not there any more"
+            told = f"proposed; a person decides, nothing was applied; {_after(changed[0].endpoint)}"
+            return told if changed[0].proposals else f"no change needed; {_after(changed[0].endpoint)}"
+        return f"done; {_after(changed[0].endpoint)}" if changed else "refused: the endpoint does not exist any more"
 
     async def _mode_towards(self, target: Endpoint) -> str:
-        """The strictest of the session's mode and both endpoints' modes now: a switch also holds in progress."""
+        """The strictest of the session's mode and both endpoints' current modes: a switch also applies to running
+        sessions.
+        """
         modes, tenant_id = await self._stores.planner.modes(), self.endpoint.tenant_id
         return strictest([self.mode, *(mode_of(modes, tenant_id, each.id) for each in (self.endpoint, target))])
 
@@ -157,7 +159,7 @@ class SessionTools:
         return {"runs": runs, "has_more": has_more, "next_offset": offset + limit if has_more else None}
 
     async def _members_now(self) -> list[Endpoint]:
-        """The job's endpoints as they are now. Only those the session began with: others' secrets are not known."""
+        """The current endpoints of the job. Only those the session started with: secrets of others are unknown."""
         wanted = EndpointFilter(job_id=self.endpoint.job_id, limit=len(self._known) + SIBLINGS_MAX)
         found = await self._stores.endpoints.endpoints(self.endpoint.tenant_id, wanted)
         return [member for member in found if member.id in self._known]
@@ -201,7 +203,7 @@ def _text(value: object) -> str:
 
 
 def kept_call(tool: str, arguments: dict[str, object], result: str) -> ToolCall:
-    """A call as it is kept: its arguments as JSON, within bounds, because a model may send anything of any size."""
+    """A call as recorded: its arguments as JSON, bounded because a model may send anything of any size."""
     kept = {clean_text(str(name), 50): _kept(value, 3) for name, value in list(arguments.items())[:KEPT_MAX]}
     return ToolCall(clean_text(tool, 100), kept, clean_text(result, RESULT_MAX))
 

@@ -1,9 +1,9 @@
-"""Which calls of a scheduler are not quick: they may take only a part of its places; see `domain/schedule/fairness.py`.
+"""Count the slow calls of a scheduler, which may take only a part of its places; see `domain/schedule/fairness.py`.
 
 A call counts from its start if its endpoint is slow or new, or if its host hangs; any other call counts once it is in
-flight for SLOW_AFTER_MS. A host hangs while a call that should have been quick is in flight for that long; a call that
-is known to be slow says nothing about its host. Each call is looked at twice at most, so the count costs the same
-however many are in flight.
+flight for SLOW_AFTER_MS. A host hangs while a call that should have been quick is in flight for that long; a call known
+to be slow says nothing about its host. Each call is checked twice at most, so the cost does not depend on the number in
+flight.
 """
 
 from collections import Counter, deque
@@ -48,7 +48,7 @@ class SlowCalls:
             self._slow.add(claim.run_id)
 
     def answered(self, run_id: str) -> None:
-        """The call ended; its place is not free before its result is recorded."""
+        """The call ended; its place is free once its result is recorded."""
         self._calling.discard(run_id)
         if (host := self._hung.pop(run_id, None)) is not None:
             self._hanging[host] -= 1

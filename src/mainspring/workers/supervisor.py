@@ -1,8 +1,8 @@
 """The supervisor: runs the workers of one process together, from start to drained stop.
 
-The first SIGTERM or SIGINT stops every worker, which drain; a second one ends the process at once, leases and all.
-If one worker ends by itself, or raises, the others are stopped too: half a process is worse than none, because
-whoever watches it believes it is whole.
+The first SIGTERM or SIGINT stops every worker, which drain; a second one ends the process at once, with leases still
+held. If one worker ends or raises, the others are stopped too: half a process is worse than none, because monitoring
+believes it is whole.
 """
 
 import asyncio
@@ -18,23 +18,23 @@ import structlog
 
 from mainspring.workers.tasks import end_tasks
 
-BLOCKED_S = 1.0  # a loop that was kept from its turn for this long makes runs late, and somebody should know
+BLOCKED_S = 1.0  # an event loop blocked for this long makes runs late and should be reported
 
 log = structlog.get_logger()
 
 
 class Worker(Protocol):
     async def run(self) -> None:
-        """Work until stopped; return once everything in hand is settled."""
+        """Works until stopped; returns once all work in progress is finished."""
 
     def stop(self) -> None:
-        """Ask for the end; may be called more than once."""
+        """Requests the stop; may be called more than once."""
 
 
 async def supervise(workers: Sequence[Worker], last_act: Callable[[], None] = lambda: None) -> None:
-    """Run until a signal comes or a worker ends, then stop all and wait for them; raises what a worker raised.
+    """Runs until a signal arrives or a worker ends, then stops all and waits for them. Raises what a worker raised.
 
-    `last_act` is done before a second signal ends the process: nothing else is, once it came.
+    `last_act` runs before a second signal ends the process; nothing else runs after that signal.
     """
     tune_interpreter()
     loop = asyncio.get_running_loop()
@@ -65,10 +65,10 @@ async def supervise(workers: Sequence[Worker], last_act: Callable[[], None] = la
 
 
 def tune_interpreter() -> None:
-    """Settings of the interpreter that suit a process which makes many values, hardly any cycles, and few threads.
+    """Tunes the interpreter for a process with many values, hardly any cycles, and few threads.
 
-    What start-up made is kept out of garbage collection, which comes less often. A thread that has just been to the
-    disk gets the interpreter back within half a millisecond, not five: every commit waits for that.
+    Values created at startup are excluded from garbage collection, which runs less often. A thread that returns from
+    the disk gets the interpreter back within half a millisecond instead of five: every commit waits for that.
     """
     gc.collect()
     gc.freeze()

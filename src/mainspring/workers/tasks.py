@@ -1,4 +1,4 @@
-"""How the tasks of a worker end: soon, whatever they wait for."""
+"""End the tasks of a worker soon, whatever they wait for."""
 
 import asyncio
 from typing import Any
@@ -7,9 +7,11 @@ END_S = 0.2
 
 
 async def end_tasks(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel and wait, but not for a database that never answers: what hangs there ends when its connection is cut."""
+    """Cancels and waits, but not for a database that never responds: such a task ends when its connection is closed."""
     for task in tasks:
         task.cancel()
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, so that nobody complains
+        task.add_done_callback(
+            lambda done: done.cancelled() or done.exception()
+        )  # retrieved, so that asyncio does not complain
     if tasks:
         await asyncio.wait(tasks, timeout=END_S)

@@ -1,10 +1,10 @@
-"""How much of a machine a worker that is in no hurry may take: one thing at a time, and a rest after each.
+"""Limit how much of a machine a background worker takes: one operation at a time, and a pause after each.
 
-A model that answers within milliseconds would have its sessions write all the time, and an SQLite file has one writer;
-and it would have them think all the time, in the event loop that a scheduler may share. The rest is a multiple of what
-the thing took, waiting for others included: so the share is the same on a fast disk and on a slow one, and whoever has
-to wait for the scheduler stays away the longer. It is never shorter than the gap, which pays for what happens between
-two of them: reading an answer and asking again. A model that thinks for a second notices nothing of it.
+A model that answers within milliseconds would make its sessions write all the time, and an SQLite file has one writer.
+It would also keep the event loop busy, which a scheduler may share. The pause is a multiple of the duration of the
+operation, including waits for others: so the share is the same on a fast disk and on a slow one, and a worker that has
+to wait for the scheduler pauses longer. It is never shorter than the gap, which covers the work between two operations:
+reading an answer and asking again. A model that thinks for a second is not slowed down.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-RESTS = 9  # seconds for each second: a tenth of the writer's time at most
-GAP_S = 0.1  # a request to a model and its answer are some 20 ms of the processor
+RESTS = 9  # seconds per second: a tenth of the writer's time at most
+GAP_S = 0.1  # a request to a model and its answer take some 20 ms of CPU time
 
 
 class Throttle:
-    """`async with pace:` around each thing."""
+    """`async with pace:` around each operation."""
 
     def __init__(self, monotonic_s: Callable[[], float] = time.monotonic, gap_s: float = GAP_S) -> None:
         self._monotonic_s = monotonic_s

@@ -1,9 +1,9 @@
-"""How old ticks are removed, so that what is left can still be proven.
+"""Remove old ticks in such a way that the rest can still be verified.
 
-1 find    checkpoints that were signed long enough ago: the last of them will stand for the ticks before it
-2 walk    those ticks once more; a chain that is broken is kept, for whoever wants to know
-3 repeat  what only they say of executions that are still there, in a new tick
-4 remove  ticks and earlier checkpoints in the transaction that writes that tick, where the epoch is still ours
+1 find    checkpoints that were signed long enough ago: the last of them replaces the ticks before it
+2 walk    those ticks once more; a broken chain is kept for investigation
+3 repeat  what only they record about remaining executions, in a new tick
+4 remove  ticks and earlier checkpoints in the transaction that writes that tick, if the epoch is still ours
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ from mainspring.workflow.audit import Anchor, TickHead, TickWalk, note_ends, sea
 from mainspring.workflow.model import LogicalClock
 
 CHECKPOINTS_MAX = 20  # at once; one a minute is signed
-ENDS_MAX = 10_000  # executions whose last word may be repeated in one tick, a megabyte
+ENDS_MAX = 10_000  # executions whose last entry may be repeated in one tick, a megabyte
 
 log = structlog.get_logger()
 
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 async def forget_ticks(
     stores: WorkflowStores, lead: Lead, signer: Signer | None, before: datetime, ttl_ms: int
 ) -> Lead | None:
-    """Remove a batch of what was signed before an instant; the lead that follows, None where another one leads."""
+    """Removes a batch of ticks signed before a time; returns the next lead, or None if another process leads."""
     start = await stores.logs.chain_start(lead.partition)
     old = await stores.logs.checkpoints(lead.partition, start.sequence if start else 0, CHECKPOINTS_MAX)
     found = await _walk(stores, start, [each for each in old if each.signed_at < before], signer)
@@ -37,19 +37,21 @@ async def forget_ticks(
     if kept:
         tick = LogicalClock(0, lead.zero, lead.resolution_ms).reading(load.wall)
         if load.tick is not None or tick <= lead.tick:
-            return lead  # this tick is somebody's: the next round will do
+            return lead  # this tick is taken: the next round will do
         head = seal_tick(lead.partition, lead.sequence + 1, tick, kept, lead.head, lead.epoch)
     after = await stores.ticks.forget_ticks(lead, last.sequence, head, load.wall, ttl_ms)
     if after is not None:
         count = last.sequence - (start.sequence if start else 0)
-        log.info("ticks forgotten", partition=lead.partition, ticks=count, repeated=len(kept))
+        log.info("ticks removed", partition=lead.partition, ticks=count, repeated=len(kept))
     return after
 
 
 async def _walk(
     stores: WorkflowStores, start: Checkpoint | None, old: list[Checkpoint], signer: Signer | None
 ) -> tuple[Checkpoint, dict[str, Anchor]] | None:
-    """The last checkpoint whose ticks may go, and what they say of the ends of logs; None: nothing may go."""
+    """The last checkpoint whose ticks may be removed, and the ends of logs that they record; None: nothing may be
+    removed.
+    """
     if not old:
         return None
     partition = old[0].partition

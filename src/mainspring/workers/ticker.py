@@ -1,12 +1,13 @@
-"""The ticker: the one writer of its partitions. It moves executions tick by tick, and never sends anything itself.
+"""The ticker: the only writer of its partitions. It moves executions tick by tick, and never sends anything itself.
 
     1 lead     become a partition's writer when its lease is over and the lock, if any, is free; raises the epoch
-    2 load     the next tick with work that the database's clock has reached, its executions in order
-    3 advance  each with the pure engine; seal what they did. The store asks for it as it writes
-    4 commit   states, log, effects and the clock in one transaction, where (epoch, tick) is still ours
+    2 load     the next tick with work that the database clock has reached, its executions in order
+    3 advance  each with the pure engine; seal the entries. The store asks for it as it writes
+    4 commit   states, log, effects and the clock in one transaction, if (epoch, tick) is still ours
 
-After downtime the ticks that have work follow one another at once, in order. Whoever loses the comparison has written
-nothing and steps down. The lease only decides who tries; the comparison decides who wrote.
+After downtime the ticks that have work follow one another without pause, in order. The rule that must not break: a
+ticker that loses the comparison has written nothing and steps down. The lease only decides who tries; the comparison
+decides who wrote.
 """
 
 import asyncio
@@ -40,16 +41,16 @@ SWEEP_S = 60.0
 SWEEP_LIMIT = 500
 ADOPT_S = 10.0  # how soon executions of a partition beyond the configured ones get a writer
 WORKFLOWS_KEPT = 1_000
-HOLD = timedelta(minutes=1)  # a tick cannot be taken back, so a jump of the clock ahead is confirmed first
+HOLD = timedelta(minutes=1)  # a tick cannot be undone, so a forward jump of the clock is confirmed first
 JUMP_MIN = timedelta(minutes=1)
-DOWNTIME_MAX = timedelta(days=1)  # at the start, a longer gap since the newest stored instant is confirmed too
+DOWNTIME_MAX = timedelta(days=1)  # at startup, a longer gap since the newest stored time is confirmed too
 
 log = structlog.get_logger()
 
 
 class TickerOptions(Struct, frozen=True):
-    """`partitions` are those this process may write; others may stand by for the same ones. `adopts`: also any other
-    partition in which work waits, such as after MAINSPRING_WORKFLOW_PARTITIONS was lowered.
+    """`partitions` are those this process may write; others may be on standby for the same ones. `adopts`: also any
+    other partition with waiting work, for example after MAINSPRING_WORKFLOW_PARTITIONS was lowered.
     """
 
     worker: str
@@ -60,8 +61,8 @@ class TickerOptions(Struct, frozen=True):
     lock_ttl_ms: int = 30_000
     checkpoint_s: float = 60.0
     keep: timedelta = timedelta(days=365)
-    hold: timedelta = timedelta(0)  # a clock that jumps ahead is followed only after this long; zero: at once
-    seen_at: datetime | None = None  # the newest instant that was stored before this process started
+    hold: timedelta = timedelta(0)  # a clock that jumps forward is followed only after this long; zero: immediately
+    seen_at: datetime | None = None  # the newest time stored before this process started
     adopts: bool = False
 
 
@@ -101,7 +102,7 @@ class Ticker:
         self._locked_s: dict[int, float] = {}
         self._leads: dict[int, Lead] = {}
         self._renewed_s: dict[int, float] = {}
-        self._signed: dict[int, tuple[float, int]] = {}  # when, and at which sequence, a checkpoint was signed
+        self._signed: dict[int, tuple[float, int]] = {}  # time and sequence of the last signed checkpoint
         self._adopted: tuple[int, ...] = ()
         self._adopted_s = -math.inf
         self._swept_s = time.monotonic()
@@ -112,11 +113,11 @@ class Ticker:
 
     @property
     def leads(self) -> dict[int, Lead]:
-        """The partitions it writes at the moment."""
+        """The partitions it currently writes."""
         return dict(self._leads)
 
     async def run(self) -> None:
-        """Tick until `stop`; then let others lead."""
+        """Ticks until `stop`; then lets others lead."""
         log.info("ticker started", worker=self._options.worker, partitions=len(self._options.partitions))
         rounds = asyncio.create_task(self._keep_ticking(), name="ticks")
         await self._stopping.wait()
@@ -129,7 +130,7 @@ class Ticker:
         log.info("ticker stopped", worker=self._options.worker)
 
     async def _resign(self) -> None:
-        with suppress(StoreUnavailable):  # then the leases run out by themselves
+        with suppress(StoreUnavailable):  # then the leases expire
             for lead in list(self._leads.values()):
                 await self._stores.ticks.resign(lead)
                 await self._leave_lock(lead.partition)
@@ -138,7 +139,7 @@ class Ticker:
         self._stopping.set()
 
     async def run_once(self) -> int:
-        """One round over all partitions: every tick that is due. How many turns executions had."""
+        """One round over all partitions: every due tick. Returns the number of turns."""
         turns = 0
         if self._options.adopts and time.monotonic() - self._adopted_s >= ADOPT_S:
             await self._adopt()
@@ -149,7 +150,7 @@ class Ticker:
         return turns
 
     async def sweep_once(self, now: datetime) -> int:
-        """Remove executions that ended long ago, and say so in the chain of ticks."""
+        """Removes executions that ended long ago, and records that in the chain of ticks."""
         removed = 0
         for lead in list(self._leads.values()):
             ids = await self._stores.ticks.sweep(lead, now - self._options.keep, SWEEP_LIMIT)
@@ -162,13 +163,13 @@ class Ticker:
         return removed
 
     async def forget_once(self, now: datetime) -> None:
-        """Remove ticks that were signed long ago."""
+        """Removes ticks that were signed long ago."""
         for lead in list(self._leads.values()):
             before = now - self._options.keep
             self._lead_on(lead, await forget_ticks(self._stores, lead, self._signer, before, self._options.lock_ttl_ms))
 
     async def _adopt(self) -> None:
-        """Find partitions beyond the configured ones in which executions wait: they need a writer as any other."""
+        """Finds partitions beyond the configured ones with waiting executions: they need a writer like any other."""
         self._adopted_s = time.monotonic()
         views = await self._stores.partitions.views(await self._stores.workflows.now())
         waiting = {each.partition for each in views if each.waits_since is not None}
@@ -183,7 +184,7 @@ class Ticker:
             try:
                 turns = await self.run_once()
                 self._back()
-                is_steady = self._held_ns is None  # a clock far ahead would let everything look old
+                is_steady = self._held_ns is None  # a clock far ahead would make everything look old
                 if is_steady and began_s - self._swept_s > SWEEP_S:
                     self._swept_s = began_s
                     await self.sweep_once(await self._stores.workflows.now())
@@ -194,22 +195,22 @@ class Ticker:
                     continue
             except StoreUnavailable as fault:
                 if not self._away:
-                    log.error("database away", worker=self._options.worker, fault=str(fault))
+                    log.error("database unavailable", worker=self._options.worker, fault=str(fault))
                 self._away = True
                 await asyncio.sleep(RETRY_S)
-            except Exception:  # the outermost loop of a worker: one bad round must not end ticking for ever
+            except Exception:  # outermost loop of a worker: one failed round must not end ticking
                 log.exception("worker failed", worker=self._options.worker)
                 await asyncio.sleep(RETRY_S)
             await asyncio.sleep(max(0.0, self._options.interval_s - (time.monotonic() - began_s)))
 
     async def _try_to_lead(self, partition: int) -> Lead | None:
         if not await self._take_lock(partition) and await self._stores.ticks.is_led(partition):
-            return None  # the lock of a writer that died outlives it; the partition is free already
+            return None  # the lock of a dead writer outlives it; the partition is already free
         options = self._options
         await self._stores.workflows.clock(partition, options.resolution_ms)
         lead = await self._stores.ticks.lead(partition, options.worker, options.lock_ttl_ms)
         if lead is None:
-            await self._leave_lock(partition)  # who leads may have it
+            await self._leave_lock(partition)  # another leader may take it
             return None
         log.info("partition led", partition=partition, epoch=lead.epoch, tick=lead.tick)
         self._leads[partition] = lead
@@ -217,7 +218,7 @@ class Ticker:
         return lead
 
     async def _take_lock(self, partition: int) -> bool:
-        """Whether it may try to lead; where it leads already, the answer changes nothing."""
+        """Whether it may try to lead; for the current leader the answer changes nothing."""
         if self._lock is None:
             return True
         self._locked_s[partition] = time.monotonic()
@@ -247,7 +248,7 @@ class Ticker:
         return turns
 
     def _is_held(self, wall: datetime) -> bool:
-        """Whether the clock has just jumped ahead: a clock that is a year ahead for a moment must end no wait."""
+        """Whether the clock has just jumped forward: a clock that is a year ahead for a moment must not end a wait."""
         if not self._options.hold:
             return False
         now_ns = self._monotonic_ns()
@@ -261,17 +262,17 @@ class Ticker:
                 if timedelta(microseconds=(now_ns - self._held_ns) // 1000) < self._options.hold:
                     return True
             if self._held_ns is not None:
-                log.info("ticks go on", worker=self._options.worker, followed=jump > JUMP_MIN)
+                log.info("ticks resumed", worker=self._options.worker, followed=jump > JUMP_MIN)
                 self._held_ns = None
         self._expected = (wall, now_ns)
         return False
 
     async def _tick(self, lead: Lead, load: TickLoad) -> Lead | None:
-        assert load.tick is not None, "whoever calls has looked"
+        assert load.tick is not None, "the caller has checked"
         for name in {(each.tenant_id, each.workflow, each.version) for each in load.ready}:
             await self._know(*name)
         began_s = time.monotonic()
-        clock = LogicalClock(load.tick, lead.zero, lead.resolution_ms)
+        clock = LogicalClock(load.tick, lead.zero, lead.resolution_ms, lead.zeros)
         turns = TickRun(
             load.ready, self._workflow, clock, lead.partition, lead.sequence + 1, lead.head, lead.epoch, self._hashes
         )
@@ -290,7 +291,7 @@ class Ticker:
         return after
 
     def _lead_on(self, lead: Lead, after: Lead | None) -> None:
-        """Go on with the lead that a commit left, or step down."""
+        """Continues with the lead that a commit returned, or steps down."""
         if after is None:
             log.warning("partition lost", partition=lead.partition, epoch=lead.epoch, tick=lead.tick)
             self._metrics.step_downs += 1
@@ -300,7 +301,7 @@ class Ticker:
         self._renewed_s[lead.partition] = time.monotonic()
 
     async def _renew(self, lead: Lead) -> None:
-        """Lease and lock, at a third of their time; a tick has extended the lease already."""
+        """Renews lease and lock at a third of their time; a tick has already extended the lease."""
         third_s = self._options.lock_ttl_ms / 3000
         if time.monotonic() - self._locked_s.get(lead.partition, math.inf) >= third_s:
             await self._take_lock(lead.partition)
@@ -310,7 +311,7 @@ class Ticker:
         self._lead_on(lead, lead if held else None)
 
     async def _sign(self, lead: Lead) -> None:
-        """A signed checkpoint now and then: whoever keeps it notices when ticks after it are cut off."""
+        """Signs a checkpoint now and then, so that removed later ticks can be detected."""
         if self._signer is None or lead.sequence == 0:
             return
         at_s, sequence = self._signed.get(lead.partition, (0.0, 0))
@@ -342,12 +343,12 @@ class Ticker:
 
     def _back(self) -> None:
         if self._away:
-            log.info("database back")
+            log.info("database available")
         self._away = False
 
 
 def _events(wall: datetime, ticked: TickResult) -> list[Event]:
-    """What a tick tells others: which executions ended, stopped and wait for a person, or refused an event."""
+    """The events of a tick: which executions ended, stopped for a person, or refused an event."""
     return [event for moved in ticked.moved for event in _told(moved, ticked.head, wall)]
 
 
@@ -363,7 +364,7 @@ def _told(moved: ExecutionMove, head: TickHead, wall: datetime) -> list[Event]:
 
 
 def _refused(moved: ExecutionMove, data: dict[str, object], wall: datetime) -> list[Event]:
-    """One event for each reason: a full queue may refuse a thousand in one tick."""
+    """One event per reason: a full queue may refuse a thousand in one tick."""
     reasons: dict[str, Event] = {}
     for entry in moved.entries:
         if entry.action == "event.ignored":
@@ -382,4 +383,4 @@ def _stopped(moved: ExecutionMove, actions: set[str], data: dict[str, object], w
     if state.is_over and "end" in actions:
         data |= {"status": state.status.value, "outcome": state.outcome}
         return [Event(EventType.EXECUTION_ENDED, wall, moved.tenant_id, data=data)]
-    return []  # it stands as it stood before this tick
+    return []  # the same state as before this tick

@@ -1,12 +1,12 @@
-"""The starter: starts executions, or sends them events, when runs end, rules fire or alerts tell. Once for each.
+"""The trigger worker: starts executions, or sends them events, when runs end, rules fire or alerts fire. Once each.
 
     1 look     at the events after the stored position
     2 match    each with the triggers of the newest workflows of its tenant
-    3 do       start under a key, or send under an id, that is made from what happened: a second time does nothing
+    3 do       start under a key, or send under an id, that is derived from the event: repeating it has no effect
     4 advance  the position, once everything before it is done
 
-Any number may share a database and be killed at any point: what was done and not noted is done again, to no effect.
-Runs that an execution made itself, and tests, trigger nothing: a workflow would otherwise keep itself going.
+Several may share a database and be killed at any point: what was done and not recorded is repeated without effect. Runs
+made by an execution itself, and tests, trigger nothing: a workflow would otherwise keep itself going.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from mainspring.workflow.triggers import Occurrence, TriggerMatch, answer, may_m
 BATCH = 500
 LOOK_S = 0.5
 AWAY_S = 1.0
-KEEP_UP_LOOKS = 120  # how often to move the position on while no workflow has triggers
+KEEP_UP_LOOKS = 120  # how often to move the position while no workflow has triggers
 BODY_BYTES_MAX = 60_000  # a larger one is null for triggers
 SOURCES = {EventType.RUN_FINISHED: "run", EventType.RULE_FIRED: "rule", EventType.ALERT_FIRED: "alert"}
 OF_ITS_OWN = ("workflow", "test")
@@ -42,17 +42,17 @@ log = structlog.get_logger()
 
 
 class TriggerActions(Protocol):
-    """Does what a trigger asks for, by the rules that hold for everybody. Raises MainspringError where they refuse."""
+    """Performs the action of a trigger, by the same rules as for users. Raises MainspringError if they refuse."""
 
     async def start(
         self, tenant_id: str, actor: str, workflow: str, given: Mapping[str, object], correlation: str, key: str
     ) -> bool:
-        """Whether one was started; False: it was before, or another runs and the workflow allows one."""
+        """Whether an execution was started; False: it was already, or another runs and the workflow allows one."""
 
     async def send(
         self, tenant_id: str, actor: str, to: str, type_: str, data: Mapping[str, object], event_id: str
     ) -> bool:
-        """Whether anybody got it who had not got it before."""
+        """Whether an execution received the event for the first time."""
 
 
 class ActiveTrigger(Struct, frozen=True):
@@ -60,7 +60,7 @@ class ActiveTrigger(Struct, frozen=True):
 
     tenant_id: str
     workflow: str
-    since: datetime  # what happened before it was published does not concern it
+    since: datetime  # events before its publication do not concern it
     number: int
     trigger: WorkflowTrigger
 
@@ -76,17 +76,17 @@ class TriggerWorker:
         self._idle_looks = 0
 
     async def run(self) -> None:
-        log.info("starter started", worker=self._worker)
+        log.info("triggers started", worker=self._worker)
         looking = asyncio.create_task(self._keep_looking(), name="starter")
         await self._stopping.wait()
         await end_tasks(looking)
-        log.info("starter stopped", worker=self._worker)
+        log.info("triggers stopped", worker=self._worker)
 
     def stop(self) -> None:
         self._stopping.set()
 
     async def run_once(self) -> int:
-        """Look at the next events; how many there were."""
+        """Processes the next events; returns their number."""
         await self._arm()
         newest = await self._stores.runs.latest_events(None, 1)
         position = await self._stores.flows.triggers.position(newest[-1].cursor if newest else "")
@@ -111,7 +111,7 @@ class TriggerWorker:
         self._stamp = stamp
 
     async def _keep_up(self, position: str, newest: list[StoredEvent]) -> None:
-        """With no triggers, move on now and then, so that the first one need not wait for history."""
+        """Without triggers, moves the position now and then, so that the first one need not read the whole history."""
         self._idle_looks += 1
         if newest and newest[-1].cursor != position and self._idle_looks % KEEP_UP_LOOKS == 1:
             await self._stores.flows.triggers.advance(position, newest[-1].cursor)
@@ -135,7 +135,7 @@ class TriggerWorker:
                 await self._act(each, occasion)
         except StoreUnavailable:
             raise
-        except Exception:  # one bad event must not hold up all that follow it
+        except Exception:  # one bad event must not block all later ones
             log.exception("trigger failed", cursor=stored.cursor)
 
     async def _occasion(self, stored: StoredEvent, source: str) -> Occurrence:
@@ -159,7 +159,11 @@ class TriggerWorker:
             value, _ = parse_bounded(body.data)
             try:
                 canonical(value)
-            except (UnicodeEncodeError, ValueError, OverflowError):  # half a character, or a number beyond JSON's
+            except (
+                UnicodeEncodeError,
+                ValueError,
+                OverflowError,
+            ):  # half a character, or a number that JSON cannot represent
                 value = None
         seen = occasion.event | {"body": value, "error": (run.error or "") if run is not None else ""}
         return Occurrence(occasion.source, occasion.id, occasion.endpoint, occasion.name, occasion.kind, seen)
@@ -204,8 +208,8 @@ class TriggerWorker:
                 if await self.run_once() == BATCH:
                     continue
             except StoreUnavailable:
-                await asyncio.sleep(AWAY_S)  # the scheduler says that the database is away
-            except Exception:  # the outermost loop of a worker: one bad round must not end it for ever
+                await asyncio.sleep(AWAY_S)  # the scheduler reports that the database is unavailable
+            except Exception:  # outermost loop of a worker: one failed round must not end it
                 log.exception("worker failed", worker="starter")
                 await asyncio.sleep(AWAY_S)
             await asyncio.sleep(LOOK_S)

@@ -1,8 +1,8 @@
-"""The watch over workflows: whether executions move when they should, partitions have writers, and effects leave.
+"""The watch over workflows: whether executions move on time, partitions have writers, and effects are sent.
 
-It reads and reports: metrics each round; a log line and an event for each tenant when executions become overdue, and
-when they move again. What it reported last is stored, so that a restart loses no recovery and several processes report
-once. It changes nothing else.
+It reads and reports: metrics each round; a log line and an event per tenant when executions become overdue, and when
+they move again. The last report is stored, so that a restart loses no recovery and several processes report once. It
+changes nothing else.
 """
 
 import json

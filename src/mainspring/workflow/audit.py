@@ -1,12 +1,12 @@
-"""The log that proves itself: one canonical form, chained hashes, commitments that outlive erasure, verification.
+"""The tamper-evident log: canonical form, chained hashes, commitments that survive erasure, verification.
 
     canonical   JSON in UTF-8: keys sorted by code point, no spaces; integers, text, true, false, null, lists, maps;
                 a fraction is {"$double": "<its 64 bits in hex>"}, so that no float is ever printed into what is hashed
-    commitment  SHA-256 of salt and canonical value: the value may be erased, the chain still stands
+    commitment  SHA-256 of salt and canonical value: the value may be erased, the chain stays valid
     entry       SHA-256 over its place, step, action, commitments and the hash of the entry before it
     tick head   SHA-256 over the heads of all executions that a tick moved, and the tick head before it
 
-Wall time, epochs and workers stand beside the hashes, not in them. The test vectors are in docs/workflows.md.
+Wall time, epochs and workers are stored beside the hashes, not in them. The test vectors are in docs/workflows.md.
 """
 
 import re
@@ -33,9 +33,10 @@ _MAYBE_DOUBLE: Final = re.compile(rb"(?:^|[:,\[])-?[0-9]+[.e]")
 
 
 def canonical(value: object) -> bytes:
-    """The one byte string that stands for `value` wherever it is hashed."""
+    """The only byte string that represents `value` in a hash."""
     text = _encode(value)
-    # Looking for what could be a fraction is cheaper than walking every value; texts with "1.5" in them walk in vain.
+    # Searching for a possible fraction is cheaper than walking every value; texts with "1.5" in them are walked in
+    # vain.
     may_have_fractions = (b"." in text or b"e" in text) and _MAYBE_DOUBLE.search(text)
     return _encode(_without_doubles(value)) if may_have_fractions else text
 
@@ -47,7 +48,7 @@ def commit(salt: str, text: bytes) -> str:
 
 @lru_cache(10_000)
 def _nothing(salt: str) -> str:
-    """The commitment to null: most entries have no input, or no output."""
+    """The commitment to null: most entries have no input or no output."""
     return commit(salt, NULL)
 
 
@@ -58,17 +59,17 @@ def effect_key(execution_id: str, step: str, visit: int) -> str:
 
 
 def document_hash(text: str) -> str:
-    """What a log commits to as its document."""
+    """The hash of the document that a log commits to."""
     return sha256(DOCUMENT_DOMAIN + text.encode()).hexdigest()
 
 
 def model_hash(text: str) -> str:
-    """The same for the stored form of what the document means, which is what the engine runs."""
+    """The hash of the parsed document as stored, which is what the engine runs."""
     return sha256(MODEL_DOMAIN + text.encode()).hexdigest()
 
 
 def entry_hash(entry: LogEntry) -> str:
-    """What the entry's hash must be, from everything else in it."""
+    """The hash that the entry must have, computed from all its other fields."""
     return _hash(
         entry.execution_id, entry.number, entry.tick, entry.step, entry.action, entry.input_hash, entry.output_hash,
         entry.context, entry.previous,
@@ -76,7 +77,7 @@ def entry_hash(entry: LogEntry) -> str:
 
 
 def seal(execution_id: str, salt: str, number: int, head: str, drafts: Iterable[EntryDraft]) -> list[LogEntry]:
-    """Entries that continue a log of `number` entries whose last hash is `head`."""
+    """Seals entries that continue a log of `number` entries whose last hash is `head`."""
     entries = []
     previous = head or GENESIS
     nothing = _nothing(salt)
@@ -114,7 +115,7 @@ def seal(execution_id: str, salt: str, number: int, head: str, drafts: Iterable[
 
 
 class Breach(Struct, frozen=True):
-    """Where a log is not what was written: the entry, the field, what was expected and what was found."""
+    """A place where a log differs from what was written: the entry, the field, the expected and the found value."""
 
     execution_id: str
     number: int
@@ -124,18 +125,18 @@ class Breach(Struct, frozen=True):
 
 
 class LogVerdict(Struct, frozen=True):
-    """What verification says of one log."""
+    """The result of verifying one log."""
 
     valid: bool
-    entries: int  # as far as they are sound
+    entries: int  # number of valid entries
     first_tick: int | None = None
     last_tick: int | None = None
-    erased: int = 0  # values that are gone; their commitments still hold
+    erased: int = 0  # erased values; their commitments still hold
     breach: Breach | None = None
 
 
 class Anchor(Struct, frozen=True):
-    """How many entries a log has and what its last hash is, as something outside of it says."""
+    """The length and last hash of a log, as recorded outside of the log."""
 
     number: int
     head: str
@@ -145,21 +146,21 @@ BEGINNING: Final = Anchor(0, GENESIS)
 
 
 class LogWalk:
-    """A walk along an execution's log, page by page: it remembers where it stands and nothing behind it."""
+    """Verifies an execution's log page by page, remembering only the current position."""
 
     def __init__(self, execution_id: str, salt: str) -> None:
         self._id, self._salt = execution_id, salt
-        self._fits = 0  # how many entries the last anchor held that fitted
+        self._fits = 0  # number of entries at the last anchor that matched
         self._first: int | None = None
         self._last: int | None = None
         self._erased = 0
         self.number, self.head = 0, GENESIS
 
     def take(self, entries: Iterable[LogEntry], anchors: Iterable[Anchor] = ()) -> Breach | None:
-        """The next entries, compared with those of the `anchors`, ascending, that lie among them.
+        """Verifies the next entries and compares them with the `anchors`, ascending, among them.
 
-        The first breach ends the walk. Entries that were made anew are a chain in themselves; their breach is the first
-        entry after the last anchor that still fits.
+        The first breach ends the walk. Rewritten entries form a valid chain of their own; their breach is the first
+        entry after the last anchor that still matches.
         """
         begin, hashes = self.number, [self.head]
         execution_id, salt, nothing = self._id, self._salt, _nothing(self._salt)
@@ -188,7 +189,7 @@ class LogWalk:
         return breach or self._unanchored(begin, hashes, anchors)
 
     def close(self, anchor: Anchor) -> Breach | None:
-        """Whether the log ends where something outside of it says."""
+        """Whether the log ends where an outside record says."""
         return _cut(self._id, self.number, self.head, anchor)
 
     def verdict(self, breach: Breach | None) -> LogVerdict:
@@ -204,7 +205,7 @@ class LogWalk:
 
 
 def verify(execution_id: str, salt: str, entries: Iterable[LogEntry], anchors: Sequence[Anchor] = ()) -> LogVerdict:
-    """Walk a whole log and compare it with the `anchors`, ascending, that something outside of it holds."""
+    """Verifies a whole log against the `anchors`, ascending, that are recorded outside of it."""
     walk = LogWalk(execution_id, salt)
     breach = walk.take(entries, anchors)
     if breach is None and anchors:
@@ -213,7 +214,7 @@ def verify(execution_id: str, salt: str, entries: Iterable[LogEntry], anchors: S
 
 
 class TickHead(Struct, frozen=True, gc=False):
-    """One tick of a partition that moved something. Epoch, wall reading and worker stand beside the hash."""
+    """One tick of a partition that moved executions. Epoch, wall time and worker are stored beside the hash."""
 
     partition: int
     sequence: int
@@ -235,7 +236,7 @@ def seal_tick(
 
 
 class TickWalk:
-    """The same along a partition's chain of ticks, from its beginning or from where a checkpoint says that it stood."""
+    """Verifies a partition's chain of ticks, from its start or from a checkpoint."""
 
     def __init__(self, partition: int, base: Anchor = BEGINNING, tick: int = -1) -> None:
         self._partition = partition
@@ -243,7 +244,7 @@ class TickWalk:
         self.sequence, self.head = base.number, base.head
 
     def take(self, head: TickHead) -> Breach | None:
-        """The next tick; what is wrong with it, if anything is."""
+        """Checks the next tick; returns its breach, if any."""
         self.sequence += 1
         expected = _tick_hash(self._partition, self.sequence, head.tick, head.heads, self.head)
         for field, wanted, found in (
@@ -259,7 +260,7 @@ class TickWalk:
         return None
 
     def close(self, anchor: Anchor | None) -> Breach | None:
-        """Whether the chain ends where something outside of it says."""
+        """Whether the chain ends where an outside record says."""
         return _cut(self._name, self.sequence, self.head, anchor)
 
     @property
@@ -270,9 +271,9 @@ class TickWalk:
 def verify_ticks(
     partition: int, ticks: Iterable[TickHead], anchor: Anchor | None = None, base: Anchor = BEGINNING
 ) -> tuple[Breach | None, dict[str, Anchor]]:
-    """The first breach in a partition's chain of ticks, and what it says the end of every execution's log is.
+    """The first breach in a partition's chain of ticks, and the end of every execution's log according to the chain.
 
-    A removed execution is left out of the answer; one that the answer names and the store has not, was deleted.
+    A removed execution is left out. An execution that the result names and the store lacks was deleted.
     """
     walk = TickWalk(partition, base)
     ends: dict[str, Anchor] = {}
@@ -285,7 +286,7 @@ def verify_ticks(
 
 
 def note_ends(ends: dict[str, Anchor], head: TickHead) -> None:
-    """What a tick says the end of every log is that it names; a removed one has none."""
+    """The ends of all logs that a tick names; a removed one has none."""
     for execution_id, number, last in head.heads:
         if number < 0:
             ends.pop(execution_id, None)
@@ -313,7 +314,7 @@ def _tick_hash(partition: int, sequence: int, tick: int, heads: tuple[tuple[str,
 
 
 def _breach(entry: LogEntry, execution_id: str, salt: str, number: int, previous: str, last: int | None) -> Breach:
-    """What is wrong with an entry of which something is; the first that is."""
+    """The first field of an invalid entry that is wrong."""
     if entry.number != number:
         return Breach(execution_id, number, "number", str(number), str(entry.number))
     if entry.execution_id != execution_id:
@@ -332,7 +333,7 @@ def _breach(entry: LogEntry, execution_id: str, salt: str, number: int, previous
 
 
 def _cut(name: str, number: int, head: str, anchor: Anchor | None) -> Breach | None:
-    """Whether a log ends where something outside of it says that it does."""
+    """Whether a log ends where an outside record says."""
     if anchor is None or (anchor.number, anchor.head) == (number, head):
         return None
     if anchor.number != number:
@@ -342,7 +343,7 @@ def _cut(name: str, number: int, head: str, anchor: Anchor | None) -> Breach | N
 
 
 def revive(text: bytes) -> object:
-    """The value whose canonical bytes these are."""
+    """The value of canonical bytes."""
     value: object = msgspec.json.decode(text)
     return _with_doubles(value) if b'"$double"' in text else value
 

@@ -1,7 +1,7 @@
-"""An execution in one file, with all that a stranger needs to check it: document, log, ticks, signed checkpoints. Pure.
+"""Export an execution as one file that anyone can verify: document, log, ticks, signed checkpoints. Pure.
 
-The chain of ticks is a part of its partition's: from the first tick that moved the execution to the first signed
-checkpoint after the last one. Each head holds the one before it, so one genuine signature at the end vouches for all.
+The chain of ticks is a part of its partition's chain: from the first tick that moved the execution to the first signed
+checkpoint after the last one. Each head contains the previous one, so one valid signature at the end covers all.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,15 +15,15 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.workflow.audit import Anchor, Breach, LogVerdict, TickHead, document_hash, seal_tick, verify
 from mainspring.workflow.document import parse_text
 from mainspring.workflow.model import LogEntry, LogicalClock, Workflow, Zeros
-from mainspring.workflow.proof import OriginClaims, check_end, check_origin
+from mainspring.workflow.proof import OriginClaims, check_clock, check_end, check_origin
 from mainspring.workflow.replay import ExecutionReplay, replay
 
 FORMAT: Final = "mainspring.execution.v1"
-ANY_PORT: Final = frozenset(range(1, 65_536))  # nothing is called, so any may stand in the document
+ANY_PORT: Final = frozenset(range(1, 65_536))  # nothing is called, so the document may name any
 
 
 class Line(Struct, frozen=True):
-    """An entry, its values as the very texts that were hashed."""
+    """An entry with its values as the exact texts that were hashed."""
 
     number: int
     tick: int
@@ -61,18 +61,18 @@ class Bundle(Struct, frozen=True, forbid_unknown_fields=True):
     workflow: str
     version: int
     document: str
-    zero: datetime  # the instant of tick 0
+    zero: datetime  # the time of tick 0
     resolution_ms: int
     partition: int
     log: tuple[Line, ...]
     ticks: tuple[TickHead, ...] = ()
     checkpoint: Signed | None = None
     note: str = ""  # why there are no ticks, or no checkpoint
-    zeros: Zeros = ()  # of a partition whose clock was repaired
+    zeros: Zeros = ()  # for a partition whose clock was repaired
 
 
 class BundleVerdict(Struct, frozen=True):
-    """What a file proves. `signed_by` is the public key of the checkpoint that holds; "": none vouches for the end."""
+    """What a file proves. `signed_by` is the public key of the valid checkpoint; "": the end is not signed."""
 
     verdict: LogVerdict
     chain: Breach | None
@@ -110,12 +110,12 @@ def workflow_of(bundle: Bundle) -> Workflow:
 
 
 def read_bundle(text: bytes) -> Bundle:
-    """The bundle in a file; InvalidInput with the path of what is wrong."""
+    """Reads a bundle from a file. InvalidInput names the path of the error."""
     try:
         bundle = msgspec.json.decode(text, type=Bundle)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as fault:
         raise InvalidInput(
-            f"this is no exported execution: {fault}; make one with `mainspring execution export`", field="file"
+            f"this is not an exported execution: {fault}; create one with `mainspring execution export`", field="file"
         ) from None
     if bundle.format != FORMAT:
         raise InvalidInput(
@@ -126,7 +126,7 @@ def read_bundle(text: bytes) -> Bundle:
 
 
 def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> BundleVerdict:
-    """Walk the log, the ticks that hold it and the checkpoint that vouches for them; then run it again."""
+    """Verifies the log, the ticks that hold it and the checkpoint that signs them; then replays the execution."""
     entries = entries_of(bundle)
     anchors = [
         Anchor(number, head)
@@ -145,7 +145,7 @@ def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> BundleV
             breach = Breach(bundle.execution, place, "input or output", "a value, as the other entries have", "erased")
             verdict = msgspec.structs.replace(verdict, valid=False, breach=breach)
     elif verdict.valid and entries:
-        breach = check_origin(entries[0], _claims(bundle, entries[0].tick))
+        breach = check_origin(entries[0], _claims(bundle, entries[0].tick)) or check_clock(entries, _clock(bundle))
         again = _replayed(bundle, entries, is_genuine=breach is None)
         if again is not None and breach is None:
             breach = check_end(again.state, bundle.status, bundle.outcome, bundle.error)
@@ -156,7 +156,7 @@ def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> BundleV
 
 
 def _replayed(bundle: Bundle, entries: Sequence[LogEntry], *, is_genuine: bool) -> ExecutionReplay | None:
-    """Run it again; a document that is known to be another one may have no such steps, or be none at all."""
+    """Replays the execution. A document known to differ may lack the steps, or be invalid."""
     try:
         return replay(workflow_of(bundle), entries, bundle.salt, bundle.zero, bundle.resolution_ms, bundle.zeros)
     except (InvalidInput, KeyError, AttributeError):
@@ -166,11 +166,14 @@ def _replayed(bundle: Bundle, entries: Sequence[LogEntry], *, is_genuine: bool) 
 
 
 def _claims(bundle: Bundle, tick: int) -> OriginClaims:
-    clock = LogicalClock(0, bundle.zero, bundle.resolution_ms, bundle.zeros)
     return OriginClaims(
         bundle.workflow, bundle.version, document_hash(bundle.document), "", bundle.actor, bundle.correlation,
-        bundle.partition, clock.zeros_at(tick), bundle.resolution_ms,
+        bundle.partition, _clock(bundle).zeros_at(tick), bundle.resolution_ms,
     )  # fmt: skip
+
+
+def _clock(bundle: Bundle) -> LogicalClock:
+    return LogicalClock(0, bundle.zero, bundle.resolution_ms, bundle.zeros)
 
 
 def _chain(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Breach | None:

@@ -1,4 +1,4 @@
-"""A workflow as nodes and edges, for whoever draws it. Pure; says nothing about where a node lies."""
+"""A workflow as nodes and edges, for drawing. Pure; contains no layout."""
 
 from collections.abc import Iterator
 from typing import Final, assert_never
@@ -9,12 +9,12 @@ from mainspring.domain.duration import format_duration
 from mainspring.workflow.graph import OVER
 from mainspring.workflow.model import AnyStep, Branch, Call, Email, End, Hint, Set, Wait, WaitFor, Workflow
 
-THE_END: Final = "$end"  # the node of being completed; no step's id begins so
+THE_END: Final = "$end"  # the node for "completed"; no step's id starts like this
 _SHORT: Final = 80
 
 
 class DiagramNode(Struct, frozen=True):
-    """A step, or the end. `label` says what it does in a few words."""
+    """A step, or the end. `label` describes what it does in a few words."""
 
     id: str
     kind: str
@@ -23,7 +23,7 @@ class DiagramNode(Struct, frozen=True):
 
 
 class DiagramEdge(Struct, frozen=True):
-    """A way from one node to another. `kind` says when it is taken: next, case, default, timeout or failure."""
+    """A connection between two nodes. `kind` tells when it is taken: next, case, default, timeout or failure."""
 
     source: str
     target: str

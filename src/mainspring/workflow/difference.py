@@ -1,4 +1,4 @@
-"""What changed between two versions of a workflow, in words."""
+"""Describe the changes between two versions of a workflow in words."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +14,7 @@ _NOTHING: Final = object()
 
 
 def differences(old: Workflow, new: Workflow) -> list[str]:
-    """One sentence for each change; none where both do the same."""
+    """One sentence per change; none if both do the same."""
     said = list(_top(old, new))
     before, after = list(old.steps), list(new.steps)
     said += [f"step {each!r} ({_kind(new.steps[each])}) was added" for each in after if each not in before]
@@ -65,7 +65,7 @@ def _sentences(field: str, whose: str, old: object, new: object) -> Iterator[str
 
 
 def _changes(path: str, old: object, new: object) -> Iterator[tuple[str, object, object]]:
-    """What differs, as deep inside as it can be named: a long value that changed in one place is not told whole."""
+    """The differences, as deeply nested as they can be named, so that a long value is not repeated as a whole."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             yield from _changes(f"{path}.{key}", old.get(key, _NOTHING), new.get(key, _NOTHING))
@@ -77,7 +77,7 @@ def _changes(path: str, old: object, new: object) -> Iterator[tuple[str, object,
 
 
 def _apart(old: object, new: object) -> tuple[str, str]:
-    """Both, short; of two long texts that begin the same, what follows."""
+    """Both texts, shortened; for two long texts with the same beginning, what follows it."""
     if isinstance(old, str) and isinstance(new, str):
         same = next((place for place, pair in enumerate(zip(old, new, strict=False)) if len(set(pair)) > 1), 0)
         if same > _SHORT // 2:

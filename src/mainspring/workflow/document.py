@@ -1,4 +1,4 @@
-"""Workflow documents: YAML or JSON in, a checked Workflow out, or every fault with its path, line and way out.
+"""Read workflow documents: YAML or JSON in, a checked Workflow out, or every error with its path, line and fix.
 
     name: order-follow-up
     input: {email: text, order: integer}
@@ -7,8 +7,8 @@
       - {id: thank, email: {to: "{{ input.email }}", subject: Thanks, body: "Order {{ input.order }}"}}
       - {id: rest, wait: 3d}
 
-A step has an id, exactly one kind, and may have `next`, `visits`, `on_failure`; effects also `retry`,
-`timeout` and `idempotency`. Without `next` the following step comes next; after the last one it is completed.
+A step has an id, exactly one kind, and may have `next`, `visits`, `on_failure`; effects also have `retry`, `timeout`
+and `idempotency`. Without `next` the following step comes next; after the last one the execution is completed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ FAULTS_SHOWN: Final = 20
 
 
 class InvalidWorkflow(InvalidInput):
-    """A document with at least one fault; `faults` has them all."""
+    """A document with at least one error; `faults` lists all of them."""
 
     def __init__(self, faults: Sequence[WorkflowFault]) -> None:
         shown_faults = [str(fault) for fault in faults[:FAULTS_SHOWN]]
@@ -43,21 +43,21 @@ class InvalidWorkflow(InvalidInput):
 
 
 def parse_text(text: str, allow_ports: frozenset[int] = frozenset(), *, is_stored: bool = False) -> Workflow:
-    """The workflow that a YAML or JSON text describes; faults carry their line.
+    """Reads the workflow of a YAML or JSON text; errors carry their line.
 
-    One that `is_stored` may hold what is refused today: a secret, a slash in its name.
+    A document that `is_stored` may contain what is refused today: a secret, a slash in its name.
     """
     document, lines = read_yaml(text)
     return _checked(document, Reader(lines, allow_ports, is_stored=is_stored))
 
 
 def parse_document(document: object) -> Workflow:
-    """The same for a document that was parsed already."""
+    """Reads a workflow from a parsed document."""
     return _checked(document, Reader({}))
 
 
 def check_input(workflow: Workflow, given: Mapping[str, object]) -> dict[str, object]:
-    """The input an execution is started with, defaults filled in; raises InvalidInput with the field."""
+    """The input of an execution with defaults filled in. Raises InvalidInput with the field."""
     if not workflow.parameters:
         return dict(given)
     for name in given:
@@ -78,7 +78,7 @@ def check_input(workflow: Workflow, given: Mapping[str, object]) -> dict[str, ob
             values[name] = parameter.default
         elif not _is_of_type(given[name], parameter.type):
             raise InvalidInput(
-                f"the input {name!r} is '{shown(given[name])}'; {workflow.name!r} wants {parameter.type}: change it",
+                f"the input {name!r} is '{shown(given[name])}'; {workflow.name!r} needs {parameter.type}: change it",
                 field=f"input.{name}",
             )
         else:
@@ -92,9 +92,7 @@ def _checked(document: object, reader: Reader) -> Workflow:
         raise InvalidWorkflow(reader.faults)
     name = reader.ask(("name",), lambda: check_name(top.get("name", ""), field="name", kind="workflow")) or ""
     if "/" in name and not reader.is_stored:
-        reader.fault(
-            ("name",), "contains /, and a workflow is found by its name alone, which is part of a path: choose another"
-        )
+        reader.fault(("name",), "contains /, but workflows are addressed by name in a URL path: choose another")
     description = reader.text(top.get("description", ""), ("description",))
     parameters = _parameters(reader, top.get("input", {}))
     templates = reader.texts(top.get("templates", {}), ("templates",))
@@ -118,7 +116,7 @@ def _checked(document: object, reader: Reader) -> Workflow:
 
 def _raw_steps(reader: Reader, value: object) -> list[Mapping[str, object]]:
     if not isinstance(value, list) or not value:
-        reader.fault(("steps",), "is missing or empty; a workflow has a list of steps, at least one: write one")
+        reader.fault(("steps",), "is missing or empty; a workflow has a list of at least one step: write one")
         return []
     if len(value) > STEPS_MAX:
         reader.fault(("steps",), f"has {len(value)} steps; at most {STEPS_MAX} are allowed; split the workflow")

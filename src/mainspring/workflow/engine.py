@@ -1,22 +1,22 @@
-"""Advance one execution by one turn. Pure: same workflow, state, arrivals and tick, same answer, to the byte.
+"""Advance one execution by one turn. Pure: the same workflow, state, arrivals and tick give the same bytes.
 
-A turn: 1 take what arrived, in its order; 2 if the execution is ready, run steps until one waits, wants an effect, ends
-or fails. Steps without an effect chain within the turn; exits are judged before each step and after each event.
-Everything that happens is a draft of a log entry. What fails, fails closed: it waits for a person, unless its step
-names another way.
+A turn: 1. process arrivals in their order; 2. if the execution is ready, run steps until one waits, requests an effect,
+ends or fails. Steps without an effect chain within the turn; exits are evaluated before each step and after each event.
+Everything that happens is a draft of a log entry. Failures are safe: the execution stops for a person unless the step
+defines another path.
+
+The texts in this module are written into logs. Changing one breaks the replay of existing executions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, assert_never, cast
 
-from msgspec import to_builtins
-
 from mainspring.workflow.audit import canonical, commit, effect_key
 from mainspring.workflow.expression import Failure, Values, evaluate, judge, roots_of
-from mainspring.workflow.log_records import given_of, request_of
+from mainspring.workflow.log_records import given_of, repairs_of, request_of, start_of
 from mainspring.workflow.model import (
+    CLOCK_FORMAT,
     ENDED,
-    OLDEST_FORMAT,
     STATUS_OF,
     Advance,
     AnyStep,
@@ -42,13 +42,13 @@ from mainspring.workflow.template import expressions_of, render_request
 from mainspring.workflow.waits import NoTarget, target_of
 
 CHAIN_MAX: Final = 100  # steps of one turn; the rest follow in the next tick
-EVENT_TYPES_MAX: Final = 200  # of one execution
-QUEUE_MAX: Final = 1_000  # events of one type that wait to be taken
+EVENT_TYPES_MAX: Final = 200  # per execution
+QUEUE_MAX: Final = 1_000  # waiting events per type
 VALUE_BYTES_MAX: Final = 65_536
 CONTEXT_BYTES_MAX: Final = 1_048_576
 COMPLETED: Final = "completed"
 
-# Which orders a person may give, by status; whatever is not listed is refused.
+# The commands that each status allows; anything else is refused.
 ALLOWED: Final[dict[Status, tuple[str, ...]]] = {
     Status.PENDING: ("pause", "cancel"),
     Status.ACTIVE: ("pause", "cancel"),
@@ -62,8 +62,7 @@ ALLOWED: Final[dict[Status, tuple[str, ...]]] = {
 
 def advance(workflow: Workflow, state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock) -> Advance:
     turn = _Turn(workflow, state, clock)
-    if state.number == 0:
-        turn.begin()
+    turn.begin()
     for arrival in arrivals:
         turn.take(arrival)
     turn.run()
@@ -71,10 +70,9 @@ def advance(workflow: Workflow, state: ExecutionState, arrivals: Sequence[Arriva
 
 
 def halt(state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock, code: str, error: str) -> Advance:
-    """A turn without a document to go by: stop for a person, keep every event, and obey no order but cancel."""
+    """A turn without a usable document: stops for a person, keeps every event, and accepts only the command cancel."""
     turn = _Turn(_UNKNOWN, state, clock)
-    if state.number == 0:
-        turn.begin()
+    turn.begin()
     turn.withdraw()
     turn.phase, turn.wake_tick, turn.error = ExecutionPhase.FAILED, None, error
     turn.log("halted", None, {"code": code, "error": error})
@@ -84,7 +82,7 @@ def halt(state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock
 
 
 class _Turn:
-    """The working copy of one state; nothing of the state it began with is ever changed."""
+    """The working copy of one state; the original state is never changed."""
 
     __slots__ = (
         "attempt", "clock", "context", "context_bytes", "drafts", "effects", "error", "events", "is_stale", "key",
@@ -132,11 +130,12 @@ class _Turn:
         return Advance(after, tuple(self.effects), tuple(self.withdrawn), tuple(self.drafts))
 
     def begin(self) -> None:
-        self.step, state = self.workflow.start, self.state
-        first = {"workflow": state.workflow, "version": state.version, "input": state.input, "tick": state.wake_tick}
-        if state.format > OLDEST_FORMAT:
-            first |= {"format": state.format, "origin": state.origin and to_builtins(state.origin)}
-        self.log("start", first)
+        """Log the start in the first turn, and a repair of the clock in the first turn after it."""
+        if self.state.number == 0:
+            self.step = self.workflow.start
+            self.log("start", start_of(self.state))
+        if self.state.format >= CLOCK_FORMAT and (repairs := repairs_of(self.state, self.clock)):
+            self.log("clock", None, {"repairs": repairs})
 
     def log(self, action: str, given: object = None, came: object = None) -> None:
         if self.is_stale:
@@ -198,7 +197,7 @@ class _Turn:
             self.log("result.late", given, {"status": self.phase.value})
             return
         step = cast("Call | Email | Hint", self.workflow.steps[self.step])
-        self.phase = ExecutionPhase.READY  # answered: there is nothing left to withdraw
+        self.phase = ExecutionPhase.READY  # answered: nothing left to withdraw
         if result.type == "success":
             answer = data.get("result")
             if self.has_room(answer):
@@ -220,7 +219,9 @@ class _Turn:
             self.fail("unknown" if result.type == "unknown" else code or "failure", error)
 
     def take_command(self, command: Arrival) -> None:
-        """An order of a person, with its reason and its actor. What the status does not allow is logged and refused."""
+        """Applies a person's command, with its reason and actor. A command that the status does not allow is logged
+        and refused.
+        """
         verb, given = command.type, given_of(command)
         before = Status.PAUSED if self.paused else STATUS_OF[self.phase]
         may = ALLOWED[before] if self.workflow is not _UNKNOWN else ("cancel",)
@@ -243,17 +244,17 @@ class _Turn:
                 self.retry()
 
     def retry(self) -> None:
-        """The step that failed runs once more, in the same visit: an effect keeps its key."""
+        """Runs the failed step again in the same visit, so an effect keeps its key."""
         self.error = ""
         if self.key:
             self.phase, self.attempt, self.wake_tick = ExecutionPhase.RETRY, 0, self.tick
             return
-        if self.visit:  # an effect's visit is never counted back: its key would come again
+        if self.visit:  # an effect's visit is never counted back: its key would be reused
             self.visits = {**self.visits, self.step: self.visit - 1}
         self.go(self.step)
 
     def run(self) -> None:
-        """Steps, as long as they chain."""
+        """Runs steps as long as they chain."""
         if not self.is_due():
             return
         if self.phase is ExecutionPhase.TIME:
@@ -334,7 +335,9 @@ class _Turn:
         self.look_in_queue(0) if self.queues else self.look_at_latest()
 
     def look_in_queue(self, first: int) -> None:
-        """Take the oldest event from place `first` on that fits. One that cannot be judged is logged and stays."""
+        """Takes the oldest matching event from position `first` on. An event that cannot be evaluated is logged and
+        stays.
+        """
         step = cast(WaitFor, self.workflow.steps[self.step])
         waiting = self.queue.get(step.event, ())
         for place in range(first, len(waiting)):
@@ -360,7 +363,7 @@ class _Turn:
         self.go(step.next)
 
     def look_at_latest(self) -> None:
-        """Format 1: whether the latest event of the type, if no wait has taken it yet, is the one waited for."""
+        """Format 1: whether the latest event of the type matches, if no wait has taken it yet."""
         step = cast(WaitFor, self.workflow.steps[self.step])
         latest = cast("dict[str, object] | None", self.events.get(step.event))
         if latest is None or cast(int, latest["count"]) <= self.taken.get(step.event, 0):
@@ -389,7 +392,7 @@ class _Turn:
         self.send(step)
 
     def send(self, step: Call | Email | Hint) -> None:
-        """Write down what is to be done; who does it answers later, with an arrival."""
+        """Records the effect to perform; its result comes later as an arrival."""
         kind, wanted = request_of(step)
         request = render_request(wanted, self.data(*expressions_of(wanted)), self.size())
         if isinstance(request, Failure):
@@ -405,7 +408,7 @@ class _Turn:
         self.end(ExecutionPhase.COMPLETED, step.outcome)
 
     def exit_if_asked(self) -> bool:
-        """Whether an exit ended the execution. One that cannot be judged stops it, for a person to decide."""
+        """Whether an exit ended the execution. An exit that cannot be evaluated stops it for a person."""
         for number, exit_ in enumerate(self.workflow.exits):
             answer = judge(exit_.when, self.data(exit_.when), self.size())
             if isinstance(answer, Failure):
@@ -432,7 +435,7 @@ class _Turn:
             self.stop(code, error)
 
     def stop(self, code: str, error: str) -> None:
-        """Fail closed: nothing more happens until a person says what."""
+        """Stops safely: nothing more happens until a person gives a command."""
         self.withdraw()
         self.phase, self.wake_tick, self.error = ExecutionPhase.FAILED, None, error or code
         self.log("failed", None, {"code": code, "error": error, "goto": ""})
@@ -442,15 +445,15 @@ class _Turn:
             self.withdrawn.append(self.key)
 
     def way_on(self) -> str:
-        """Where a skipped step leads: to its next one, a branch to its default."""
+        """Where a skipped step leads: to its next step, a branch to its default."""
         step = self.workflow.steps[self.step]
         return step.default if isinstance(step, Branch) else step.next
 
     def go(self, step_id: str) -> None:
-        """Be ready for a step; after the last one the execution is completed."""
+        """Prepares for a step; after the last one the execution is completed."""
         self.error = ""
         if not step_id:
-            self.phase = ExecutionPhase.READY  # whatever was awaited is answered
+            self.phase = ExecutionPhase.READY  # nothing is awaited any more
             self.end(ExecutionPhase.COMPLETED, COMPLETED)
             return
         self.phase, self.step, self.wake_tick = ExecutionPhase.READY, step_id, self.tick
@@ -468,7 +471,7 @@ class _Turn:
         return self.context_bytes + 256
 
     def data(self, *texts: str) -> dict[str, object]:
-        """What these expressions read."""
+        """The variables that these expressions read."""
         read = {root: self.variable(root) for text in texts for root in roots_of(text)}
         return Values(read, self.workflow.numbers) if self.queues else read
 

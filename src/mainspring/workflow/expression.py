@@ -1,7 +1,8 @@
 """CEL over one execution: `input`, `vars`, `steps`, `events`, `event`, `tick`. Checked when written, bounded when used.
 
-The same expression over the same values gives the same answer everywhere: loops walk maps in one order (`ordering`).
-For the same reason the zone argument of `getHours` and its kin is refused: zone data differ from machine to machine.
+The rule that must not break: the same expression over the same values gives the same result everywhere. Loops walk maps
+in one order (`map_order`), and the zone argument of `getHours` and its relatives is refused because zone data differ
+between machines. Texts of failures at run time are written into logs and must not change.
 """
 
 import math
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     from cel_expr_python import cel
 
 WITHIN: Final = ("input", "contact", "vars", "steps", "events", "tick")
-ROOTS: Final = (*WITHIN, "event")  # one event alone is there where one is looked at: in `wait_for.where`, in a trigger
+ROOTS: Final = (
+    *WITHIN,
+    "event",
+)  # a single event exists only where one is evaluated: in `wait_for.where`, in a trigger
 ZONED: Final = frozenset(
     "getFullYear getMonth getDate getDayOfMonth getDayOfWeek getDayOfYear getHours getMinutes getSeconds "
     "getMilliseconds".split()
@@ -37,7 +41,7 @@ INPUTS: Final = ("input", "contact")
 _KINDS: Final = {"text": "STRING", "integer": "INT", "number": "DOUBLE", "boolean": "BOOL"}
 _BARE: Final = re.compile(r"(?:input|contact)\.\w+")
 _MIXED: Final = re.compile(r"'_[-+*/%]_' applied to '\((?:double, int|int, double)\)'")
-_NO_FIELDS: Final = "Applying SELECT to non-message type"  # CEL's words for a field of what is no map
+_NO_FIELDS: Final = "Applying SELECT to non-message type"  # CEL's words for a field of a value that is not a map
 
 
 class Failure(NamedTuple):
@@ -47,8 +51,8 @@ class Failure(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What an expression may refer to: which variables, and what in them; None: anything. `types` are the declared
-    types of inputs, as far as a wrong use of them is refused.
+    """What an expression may refer to: variables and their content; None: anything. `types` are the declared types
+    of inputs, used to refuse wrong uses.
     """
 
     steps: tuple[str, ...] | None = None
@@ -59,8 +63,8 @@ class Names(NamedTuple):
 
 
 class Values(dict[str, object]):
-    """The variables of an execution of format 2: failures name the field that is missing, and inputs declared as
-    `number` (`numbers`) are fractions in every expression that does more than read them.
+    """The variables of an execution of format 2: failures name the missing field, and inputs declared as `number`
+    (`numbers`) are fractions in every expression that does more than read them.
     """
 
     __slots__ = ("numbers",)
@@ -81,13 +85,13 @@ class Values(dict[str, object]):
 
 
 def check_expression(text: str, names: Names, *, is_condition: bool) -> str:
-    """What is wrong with `text`, with the way out, or "" where nothing is."""
+    """What is wrong with `text`, with the fix, or "" if it is valid."""
     if not text.strip():
         return "is empty; write a CEL expression such as vars.count > 3"
     if len(text) > CHARS_MAX:
         return f"is {len(text)} characters long; at most {CHARS_MAX} are allowed; shorten it"
     if clean_text(text, CHARS_MAX) != text:
-        return "contains NUL or half a character; leave it out"
+        return "contains NUL or half a character; remove it"
     growth = shape_of(text).growth
     if growth > GROWTH_MAX:
         return f"could make its input {growth:.0f} times as large; nest fewer loops or use fewer + in them"
@@ -99,12 +103,12 @@ def check_expression(text: str, names: Names, *, is_condition: bool) -> str:
         known = _suggestion(root.partition(".")[0], names)
         return f"does not compile{' at ' if words.startswith('line ') else ': '}{words}{known}"
     if is_condition and returns not in ("BOOL", "DYN"):
-        return f"gives {returns.lower()}; it must be true or false; compare it with something"
+        return f"returns {returns.lower()}; it must be true or false; compare it with something"
     return _wrong_name(text, names) or _wrong_type(text, names)
 
 
 def evaluate(text: str, data: Mapping[str, object], size: int) -> object:
-    """The value as plain data, or a Failure. `size` is how many bytes the values in `data` take as JSON."""
+    """The value as plain data, or a Failure. `size` is the size of the values in `data` as JSON, in bytes."""
     if not isinstance(data, Values):
         return _evaluate(text, data, size)
     answer = _evaluate(text, data.seen_by(text), size)
@@ -119,7 +123,12 @@ def _evaluate(text: str, data: Mapping[str, object], size: int) -> object:
     try:
         answer = _compiled(text).eval(data=data)
         kind, plain = answer.type().name(), answer.plain_value()
-    except (RuntimeError, OverflowError, ValueError, TypeError) as fault:  # a spent budget, or a number beyond 64 bits
+    except (
+        RuntimeError,
+        OverflowError,
+        ValueError,
+        TypeError,
+    ) as fault:  # a used-up budget, or a number beyond 64 bits
         return Failure(fault_text(str(fault)))
     if kind == "ERROR":
         return Failure(fault_text(str(plain)))
@@ -127,7 +136,7 @@ def _evaluate(text: str, data: Mapping[str, object], size: int) -> object:
 
 
 def judge(text: str, data: Mapping[str, object], size: int) -> bool | Failure:
-    """The same for a condition: true, false, or why it could not be judged."""
+    """The result of a condition: true, false, or why it could not be evaluated."""
     answer = evaluate(text, data, size)
     if isinstance(answer, bool | Failure):
         return answer
@@ -135,7 +144,7 @@ def judge(text: str, data: Mapping[str, object], size: int) -> bool | Failure:
 
 
 def roots_of(text: str) -> frozenset[str]:
-    """Which of our variables an expression reads: no others need be handed over."""
+    """The variables that an expression reads, so that no others need to be passed."""
     return _compiled_roots(text)
 
 
@@ -180,7 +189,7 @@ def _wrong_name(text: str, names: Names) -> str:
 
 
 def _wrong_type(text: str, names: Names) -> str:
-    """How declared types of inputs are used wrongly; `has(input.x)` and deeper fields are left alone."""
+    """Wrong uses of the declared types of inputs; `has(input.x)` and deeper fields are not checked."""
     types = {name: kind for name, kind in names.types if kind in _KINDS}
     used = [each for each in _paths(text) if len(each.names) == 1 and each.root in INPUTS and each.names[0] in types]
     if not used:
@@ -204,19 +213,19 @@ def _wrong_type(text: str, names: Names) -> str:
 
 
 def _wrong_arithmetic(fault: str, declared: str) -> str:
-    """A fraction may be compared with a whole number, and not be added to one."""
+    """A fraction may be compared with a whole number, but not added to one."""
     if _MIXED.search(fault):
         return f"mixes a number with a whole one, where {declared}; write whole ones with a point, such as 1.0"
     return ""
 
 
 def _without_place(words: str) -> str:
-    """The places are of a text that the author did not write."""
+    """Removes positions, which refer to a text that the author did not write."""
     return words.partition(": ")[2] if words.startswith("line ") else words
 
 
 class _Path(NamedTuple):
-    """`root.name.name` in a text, outside of has(); a method at its end is none of the names."""
+    """`root.name.name` in a text, outside of has(), without a method at the end."""
 
     root: str
     names: tuple[str, ...]
@@ -243,7 +252,7 @@ def _paths(text: str) -> list[_Path]:
 
 
 def _missing(text: str, data: Mapping[str, object], said: str) -> str:
-    """The failure with the whole path of a field that is not there, where that is why."""
+    """The failure with the full path of the missing field, if that is the cause."""
     for path in _paths(text):
         value, way = data.get(path.root), path.root
         for name in path.names:
@@ -292,7 +301,7 @@ def _suggestion(root: str, names: Names) -> str:
 
 @lru_cache(maxsize=1_000)
 def _environment(roots: tuple[str, ...] = ROOTS, types: tuple[tuple[str, str], ...] = ()) -> "cel.Env":
-    from cel_expr_python import cel  # 40 ms; not before the first expression
+    from cel_expr_python import cel  # takes 40 ms; delayed until the first expression
 
     kinds = cel.Type
     variables = {root: kinds.INT if root == "tick" else kinds.DYN for root in roots}

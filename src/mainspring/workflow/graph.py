@@ -1,15 +1,15 @@
-"""Where steps lead: what no way reaches, and where no way leads out."""
+"""Check where steps lead: unreachable steps, and loops without an exit."""
 
 from collections.abc import Iterator, Mapping
 
 from mainspring.workflow.model import VISITS_DEFAULT, AnyStep, Branch, End, WaitFor
 from mainspring.workflow.yaml_lines import Path, WorkflowFault, line_of
 
-OVER = ""  # where an execution is completed
+OVER = ""  # the execution is completed
 
 
 def ways_of(step: AnyStep) -> Iterator[str]:
-    """Where a step may lead, OVER included."""
+    """Where a step may lead, including OVER."""
     if isinstance(step, Branch):
         yield from (case.goto for case in step.cases)
         yield step.default
@@ -26,12 +26,14 @@ def ways_of(step: AnyStep) -> Iterator[str]:
 def graph_faults(
     steps: Mapping[str, AnyStep], start: str, has_exit: bool, places: Mapping[str, str], lines: Mapping[Path, int]
 ) -> list[WorkflowFault]:
-    """Steps that are never reached, and circles that nothing but the default bound would end."""
+    """Finds unreachable steps, and loops that only the default bound would end."""
     ways = {step_id: set(ways_of(step)) for step_id, step in steps.items()}
     reached = _closure(ways, {start})
     line = {step_id: line_of(lines, ("steps", index)) for index, step_id in enumerate(steps)}
     faults = [
-        WorkflowFault(places[step_id], f"{step_id!r} is never reached; lead a step to it or remove it", line[step_id])
+        WorkflowFault(
+            places[step_id], f"{step_id!r} is never reached; let a step lead to it or remove it", line[step_id]
+        )
         for step_id in steps
         if step_id not in reached
     ]
@@ -47,7 +49,7 @@ def graph_faults(
             faults.append(
                 WorkflowFault(
                     places[step_id],
-                    f"{step_id!r} is in a circle that no way leaves; add a way out, an exit, or a bound: visits: 10",
+                    f"{step_id!r} is in a loop without an exit; add a path out of it, an exit, or a bound: visits: 10",
                     line[step_id],
                 )
             )

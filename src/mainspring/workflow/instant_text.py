@@ -1,4 +1,4 @@
-"""Instants as texts in workflows: RFC 3339 with a zone, read without a machine's clock or zone."""
+"""Timestamps as text in workflows: RFC 3339 with a zone, parsed without the machine's clock or zone."""
 
 import re
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ _RFC3339: Final = re.compile(
 
 
 def read_instant(text: str) -> datetime | None:
-    """The instant in UTC, or None where the text is none; finer than microseconds is cut."""
+    """The timestamp in UTC, or None if the text is not one; digits beyond microseconds are cut."""
     found = _RFC3339.fullmatch(text.strip())
     if found is None:
         return None
@@ -19,5 +19,5 @@ def read_instant(text: str) -> datetime | None:
     try:
         offset = "+00:00" if zone in "Zz" else zone
         return datetime.fromisoformat(f"{day}T{hour}{rest}{(fraction or '.0')[:7]}{offset}").astimezone(UTC)
-    except (ValueError, OverflowError):  # 30 February, or an offset that leads out of the calendar
+    except (ValueError, OverflowError):  # 30 February, or an offset outside the calendar
         return None

@@ -1,7 +1,7 @@
-"""What a workflow is, what one execution of it is, and what goes in and out of `engine.advance`. Plain data.
+"""Data of workflows and executions, and the input and output of `engine.advance`. Plain data.
 
-A workflow is the definition: immutable once published, known by name and version. An execution is one instance of it
-and stays on the version it started with. Logical time is a tick; the wall clock appears here only to translate.
+A workflow is the definition: immutable once published, identified by name and version. An execution is one instance of
+it and stays on the version it started with. Logical time is a tick; the wall clock is used here only for conversion.
 """
 
 from datetime import datetime, timedelta
@@ -18,13 +18,13 @@ WAIT_MS_MAX: Final = 5 * 366 * 86_400_000  # five years
 RESOLUTION_MS: Final = 1_000
 
 
-Zeros = tuple[tuple[int, datetime], ...]  # from which tick on a repaired partition counts from which instant
+Zeros = tuple[tuple[int, datetime], ...]  # from which tick on a repaired partition counts from which time
 
 
 class LogicalClock(Struct, frozen=True, gc=False):
-    """Which tick it is, how long one lasts, and the instant of tick 0.
+    """The current tick, its length, and the time of tick 0.
 
-    `zeros` is for readers of a partition whose clock was repaired: its earlier ticks count from another instant.
+    `zeros` is for a partition whose clock was repaired: its earlier ticks count from another time.
     """
 
     tick: int
@@ -32,18 +32,22 @@ class LogicalClock(Struct, frozen=True, gc=False):
     resolution_ms: int = RESOLUTION_MS
     zeros: Zeros = ()
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether its repairs begin with tick 0 and lead to the instant that it counts from."""
+        return not self.zeros or (self.zeros[0][0], self.zeros[-1][1]) == (0, self.epoch)
+
     def as_of(self, tick: int) -> "LogicalClock":
-        """The clock at a tick, counting as it did then."""
+        """The clock as it was at a tick."""
         zero = next((zero for from_tick, zero in reversed(self.zeros) if tick >= from_tick), self.epoch)
-        return LogicalClock(tick, zero, self.resolution_ms)
+        return LogicalClock(tick, zero, self.resolution_ms, self.zeros)
 
     def zeros_at(self, tick: int) -> tuple[datetime, ...]:
-        """What an execution whose first turn was in this tick may have been created under: a repair may lie between."""
-        before = [zero for from_tick, zero in self.zeros if from_tick <= tick]
-        return tuple(before[-2:]) or (self.epoch,)
+        """The clocks under which an execution with its first turn in this tick may have been created."""
+        return tuple(zero for from_tick, zero in self.zeros if from_tick <= tick) or (self.epoch,)
 
     def waits_until(self, wake_tick: int, begun: int, last: int, now: int) -> int:
-        """The tick of a wait that began in tick `begun`, as repairs between the ticks `last` and `now` moved it."""
+        """The end of a wait that started in tick `begun`, after repairs between the ticks `last` and `now` moved it."""
         for (_, before), (from_tick, zero) in zip(self.zeros, self.zeros[1:], strict=False):
             shift = (to_us(before) - to_us(zero)) // (self.resolution_ms * 1000)
             if begun < from_tick - shift and last < from_tick <= now and wake_tick >= from_tick:
@@ -51,7 +55,7 @@ class LogicalClock(Struct, frozen=True, gc=False):
         return wake_tick
 
     def after(self, duration_ms: int) -> int:
-        """The first tick at which a wait of that length, begun now, is over."""
+        """The first tick at which a wait of this length, started now, is over."""
         return self.tick - (-duration_ms // self.resolution_ms)
 
     def at(self, instant: datetime) -> int:
@@ -59,30 +63,30 @@ class LogicalClock(Struct, frozen=True, gc=False):
         return -((to_us(self.epoch) - to_us(instant)) // (self.resolution_ms * 1000))
 
     def instant(self) -> datetime:
-        """When this tick begins."""
+        """The time at which this tick starts."""
         return self.epoch + timedelta(milliseconds=self.tick * self.resolution_ms)
 
     def reading(self, wall: datetime) -> int:
-        """The tick that the wall clock shows: it is derived, never counted, so downtime stretches no wait."""
+        """The tick that the wall clock shows. It is derived, never counted, so downtime stretches no wait."""
         return (to_us(wall) - to_us(self.epoch)) // (self.resolution_ms * 1000)
 
 
 class Idempotency(StrEnum):
-    AT_LEAST_ONCE = "at_least_once"  # after a crash it is sent again, with the same key
-    AT_MOST_ONCE = "at_most_once"  # after a crash it is unknown, and a person decides
+    AT_LEAST_ONCE = "at_least_once"  # after a crash it is sent again with the same key
+    AT_MOST_ONCE = "at_most_once"  # after a crash its outcome is unknown, and a person decides
 
 
 class Retry(Struct, frozen=True):
-    """How often an effect is tried in all, and how long it rests between tries."""
+    """The maximum number of attempts of an effect, and the pauses between them."""
 
     attempts: int = 1
     delay_ms: int = 1_000
     factor: int = 2
     delay_ms_max: int = 3_600_000
-    never: tuple[str, ...] = ()  # codes that no further try would mend: `404`, `blocked_address`
+    never: tuple[str, ...] = ()  # codes that are not retried: `404`, `blocked_address`
 
     def rest_ms(self, attempt: int) -> int:
-        """How long to rest after the given attempt, the first being 1."""
+        """The pause after the given attempt, the first being 1."""
         delay_ms = self.delay_ms
         for _ in range(attempt - 1):
             delay_ms *= self.factor
@@ -92,22 +96,22 @@ class Retry(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True, tag_field="kind"):
-    """What every step has. `next` is a step's id, or "" where the execution is over after it."""
+    """Fields of every step. `next` is a step's id, or "" if the execution is completed after it."""
 
     id: str
     next: str = ""
     visits_max: int = VISITS_DEFAULT
-    on_failure: str = ""  # the step that takes over; "" stops the execution, for a person
+    on_failure: str = ""  # the step that follows a failure; "" stops the execution for a person
 
 
 class EffectStep(Step, frozen=True, tag_field="kind"):
     retry: Retry = Retry()
     idempotency: Idempotency = Idempotency.AT_LEAST_ONCE
-    timeout_ms: int = 30_000  # of one attempt
+    timeout_ms: int = 30_000  # per attempt
 
 
 class Call(EffectStep, frozen=True, tag="call", tag_field="kind"):
-    """An HTTP request, or a run of an endpoint by its name. Texts are templates."""
+    """An HTTP request, or a run of an endpoint by name. Texts are templates."""
 
     url: str = ""
     method: str = "POST"
@@ -126,7 +130,7 @@ class Email(EffectStep, frozen=True, tag="email", tag_field="kind"):
 
 
 class Hint(EffectStep, frozen=True, tag="hint", tag_field="kind"):
-    """Advice to an endpoint's schedule: an interval for a while, one run after a while, or none any more."""
+    """Advice to an endpoint's schedule: an interval for a while, one run after a while, or clearing hints."""
 
     endpoint: str = ""
     interval_ms: int | None = None
@@ -137,7 +141,7 @@ class Hint(EffectStep, frozen=True, tag="hint", tag_field="kind"):
 
 
 class Wait(Step, frozen=True, tag="wait", tag_field="kind"):
-    """Exactly one of a duration, an instant (a template), or the next time of a cron rule."""
+    """Exactly one of a duration, a timestamp (a template), or the next occurrence of a cron expression."""
 
     duration_ms: int | None = None
     until: str = ""
@@ -149,7 +153,7 @@ class WaitFor(Step, frozen=True, tag="wait_for", tag_field="kind"):
     event: str = ""
     where: str = ""
     timeout_ms: int = 0
-    on_timeout: str = ""  # "": running out of time is a failure of the step
+    on_timeout: str = ""  # "": a timeout is a failure of the step
 
 
 class Case(Struct, frozen=True):
@@ -174,14 +178,14 @@ AnyStep = Call | Email | Hint | Wait | WaitFor | Branch | Set | End
 
 
 class Exit(Struct, frozen=True):
-    """A condition that ends an execution wherever it stands."""
+    """A condition that ends an execution at any step."""
 
     when: str
     outcome: str
 
 
 class Parameter(Struct, frozen=True):
-    """One value that an execution is started with."""
+    """One input of an execution."""
 
     type: str = "any"
     required: bool = True
@@ -189,15 +193,15 @@ class Parameter(Struct, frozen=True):
 
 
 class WorkflowTrigger(Struct, frozen=True):
-    """What outside starts an execution or, with `event`, is told to those that run. Empty: any."""
+    """An outside occurrence that starts an execution or, with `event`, is sent to running ones. Empty: any."""
 
     source: str  # run | rule | alert
     endpoint: str = ""
-    name: str = ""  # of the rule or the alert
+    name: str = ""  # name of the rule or the alert
     kinds: tuple[str, ...] = ()  # statuses of runs, kinds of alerts
     where: str = ""
     input: dict[str, object] = {}  # or the event's data; texts are templates
-    correlation: str = ""  # or whom it is sent to
+    correlation: str = ""  # or the receivers
     event: str = ""
 
 
@@ -214,11 +218,11 @@ class Workflow(Struct, frozen=True):
 
     @property
     def numbers(self) -> frozenset[str]:
-        """Inputs that may be whole or not."""
+        """Inputs of type `number`."""
         return frozenset(name for name, each in self.parameters.items() if each.type == "number")
 
     def waits_for(self, event_type: str) -> bool:
-        """Whether any step takes events of this type; others need not queue."""
+        """Whether any step takes events of this type; others need not be queued."""
         return any(isinstance(step, WaitFor) and step.event == event_type for step in self.steps.values())
 
 
@@ -233,7 +237,7 @@ class Status(StrEnum):
 
 
 class ExecutionPhase(StrEnum):
-    """What an execution does next; with the pause above it, it makes the status."""
+    """What an execution does next; together with the pause this determines the status."""
 
     PENDING = "pending"
     READY = "ready"  # runs its step, now or in the next tick
@@ -261,27 +265,29 @@ ENDED: Final = frozenset({ExecutionPhase.COMPLETED, ExecutionPhase.CANCELLED})
 
 
 # What the log of an execution means. An execution keeps the format it started with, so old logs replay unchanged.
-#   1  a `wait_for` looks at the latest event of its type only
-#   2  events queue per type; a `wait_for` takes the oldest that fits; the first entry commits to the origin; a document
-#      that was changed halts the execution; turns have the tick in which they were due, however late they are taken
+#   1  a `wait_for` considers only the latest event of its type
+#   2  events queue per type; a `wait_for` takes the oldest match; the first entry commits to the origin; a changed
+#      document halts the execution; turns have the tick in which they were due, however late they are taken
+#   3  the first turn after a repair of the partition's clock names the repair in an entry `clock`
 OLDEST_FORMAT: Final = 1
-NEWEST_FORMAT: Final = 2
+CLOCK_FORMAT: Final = 3
+NEWEST_FORMAT: Final = 3
 
 
 class Origin(Struct, frozen=True):
-    """What the first entry of a log commits to, beside the input: the document, who started it, and its clock."""
+    """What the first entry of a log commits to besides the input: the document, the actor and the clock."""
 
     document: str  # hash of the text
-    model: str  # hash of what the text was understood as, the way it is stored
+    model: str  # hash of the parsed document as stored
     actor: str
     correlation: str
     partition: int
-    zero: str  # the instant of tick 0, UTC
+    zero: str  # the time of tick 0, UTC
     resolution_ms: int
 
 
 class ExecutionState(Struct, frozen=True, omit_defaults=True, gc=False):
-    """Everything the engine knows of one execution. `salt` keeps commitments to short values from being guessed."""
+    """Everything the engine knows about one execution. `salt` prevents guessing short values from their commitments."""
 
     id: str
     salt: str
@@ -293,7 +299,7 @@ class ExecutionState(Struct, frozen=True, omit_defaults=True, gc=False):
     step: str = ""
     visit: int = 0
     attempt: int = 0
-    key: str = ""  # of the effect that is awaited
+    key: str = ""  # of the awaited effect
     wake_tick: int | None = None
     vars: dict[str, object] = {}
     steps: dict[str, object] = {}  # id -> {"result": ...} or {"error": ...}
@@ -302,8 +308,8 @@ class ExecutionState(Struct, frozen=True, omit_defaults=True, gc=False):
     visits: dict[str, int] = {}
     outcome: str = ""
     error: str = ""
-    number: int = 0  # entries so far
-    head: str = ""  # hash of the last one
+    number: int = 0  # number of entries
+    head: str = ""  # hash of the last entry
     context: str = ""  # commitment to vars, steps, events, and the queue in format 2
     context_bytes: int = 0
     format: int = OLDEST_FORMAT
@@ -317,7 +323,7 @@ class ExecutionState(Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def ready_tick(self) -> int | None:
-        """When the ticker must look at it although nothing arrives."""
+        """When the ticker must process the execution even if nothing arrives."""
         return None if self.paused else self.wake_tick
 
     @property
@@ -332,21 +338,21 @@ class ArrivalKind(StrEnum):
 
 
 class Arrival(Struct, frozen=True, gc=False):
-    """Something that reached an execution: an event, the result of an effect, or what a person ordered.
+    """Input of an execution: an event, the result of an effect, or a person's command.
 
-    The writer of the partition decides their order; it never changes afterwards.
+    The writer of the partition decides their order, which never changes afterwards.
     """
 
     kind: ArrivalKind
     id: str
-    type: str  # of the event; `success`, `failure` or `unknown`; or the verb
+    type: str  # of the event; `success`, `failure` or `unknown`; or the command
     data: dict[str, object] = {}
     actor: str = ""
-    occurred_at: str = ""  # as the sender says, UTC
+    occurred_at: str = ""  # as stated by the sender, UTC
 
 
 class Effect(Struct, frozen=True, gc=False):
-    """Something to be done outside, by the dispatcher. The key is the same for every attempt and every tick."""
+    """An external action for the dispatcher. The key is the same for every attempt and every tick."""
 
     key: str
     execution_id: str
@@ -360,7 +366,7 @@ class Effect(Struct, frozen=True, gc=False):
 
 
 class EntryDraft(Struct, frozen=True, gc=False):
-    """An entry of the log before it is sealed."""
+    """A log entry before it is sealed."""
 
     tick: int
     step: str
@@ -371,7 +377,7 @@ class EntryDraft(Struct, frozen=True, gc=False):
 
 
 class LogEntry(Struct, frozen=True, gc=False):
-    """One sealed line of an execution's log. Input and output may be erased; their commitments stay."""
+    """One sealed entry of an execution's log. Input and output may be erased; their commitments stay."""
 
     execution_id: str
     number: int
@@ -388,7 +394,7 @@ class LogEntry(Struct, frozen=True, gc=False):
 
 
 class Advance(Struct, frozen=True, gc=False):
-    """What one turn did: the new state, what must be sent, what need not be sent any more, and what the log says."""
+    """The result of one turn: the new state, effects to send, effects to withdraw, and log entries."""
 
     state: ExecutionState
     effects: tuple[Effect, ...] = ()

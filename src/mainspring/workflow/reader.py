@@ -1,4 +1,4 @@
-"""What a part of a document may be. A Reader collects every fault with its path, instead of stopping at the first."""
+"""Parse the parts of a document. A Reader collects every error with its path instead of stopping at the first."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ class Reader:
         self.faults.append(WorkflowFault(path_text(path), message, line_of(self.lines, path)))
 
     def ask(self, path: Path, question: Callable[[], T]) -> T | None:
-        """What a rule of the domain answers; its refusal becomes a fault of this path."""
+        """Calls a domain rule; its error becomes an error of this path."""
         try:
             return question()
         except InvalidInput as refusal:
@@ -42,7 +42,7 @@ class Reader:
     def mapping(
         self, value: object, path: Path, keys: tuple[str, ...] | None, what: str, rule: str = ""
     ) -> Mapping[str, object] | None:
-        """The mapping, whose keys must be among `keys`; unknown ones are faults with the nearest known."""
+        """The mapping, whose keys must be among `keys`; for unknown keys the nearest known one is suggested."""
         if not isinstance(value, dict):
             expected = rule or f"{what} is a mapping{' with ' + ', '.join(keys) if keys else ''}"
             self.fault(path, f"{_found(value)}; {expected}: change it")
@@ -56,7 +56,7 @@ class Reader:
 
     def text(self, value: object, path: Path, *, required: bool = False) -> str:
         if not isinstance(value, str) or (required and not value.strip()):
-            self.fault(path, f"{_found(value)}; a text is wanted: write one, in quotes if it is a number")
+            self.fault(path, f"{_found(value)}; write a text, in quotes if it is a number")
             return ""
         if len(value) > TEXT_CHARS_MAX or "\0" in value:
             self.fault(path, f"is longer than {TEXT_CHARS_MAX} characters or contains NUL; shorten it")
@@ -79,7 +79,7 @@ class Reader:
 
     def event_type(self, value: object, path: Path) -> str:
         if not is_event_type(value):
-            self.fault(path, f"{_found(value)}; an event type is letters, digits and . _ : - : write one")
+            self.fault(path, f"{_found(value)}; an event type consists of letters, digits and . _ : - : write one")
             return ""
         return str(value)
 
@@ -92,7 +92,7 @@ class Reader:
 
     def count(self, value: object, path: Path, low: int, high: int) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            self.fault(path, f"{_found(value)}; a whole number from {low:,} to {high:,} is wanted: change it")
+            self.fault(path, f"{_found(value)}; give a whole number from {low:,} to {high:,}")
             return low
         return value
 
@@ -100,7 +100,7 @@ class Reader:
         return self.ask(path, lambda: parse_duration_ms(value, field="duration", min_ms=low_ms, max_ms=high_ms)) or 0
 
     def goto(self, value: object, path: Path, ids: tuple[str, ...]) -> str:
-        """A step's id; `end` ends the execution as completed."""
+        """A step's id; `end` completes the execution."""
         if value == "end" and "end" not in ids:
             return ""
         if value not in ids:
@@ -126,14 +126,14 @@ class Reader:
         return text
 
     def line(self, value: object, path: Path, *, required: bool = False) -> str:
-        """A template that becomes a header of a letter."""
+        """A template for an email header."""
         text = self.template(value, path, required=required)
         if "\n" in text or "\r" in text:
-            self.fault(path, "has a line break; it is one line of a letter's head: remove it")
+            self.fault(path, "has a line break; an email header is a single line: remove it")
         return text
 
     def holes(self, value: object, path: Path) -> None:
-        """Check the expressions of a template, be it a text or a structure."""
+        """Checks the expressions of a template, in a text or a structure."""
         if isinstance(value, str) and is_broken(value):
             self.fault(path, "has {{ without }} or the other way round; close what is open")
         elif isinstance(value, dict):

@@ -1,8 +1,8 @@
-"""Run an execution again from its log, step through it, or run a workflow that has never run. No calls, no clock.
+"""Replay an execution from its log, step through it, or simulate a workflow. No calls, no clock.
 
-`replay` takes the arrivals and ticks from a log and compares what the engine says now, field by field, with what was
-written. `frames` is the debugger: one turn after another, with the state before and after. `simulate` makes its own
-ticks, from given events and given answers of effects.
+`replay` takes the arrivals and ticks from a log and compares what the engine computes now, field by field, with what
+was written. `frames` is the debugger: one turn after another, with the state before and after. `simulate` makes its own
+ticks from given events and results of effects.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ _ARRIVED: Final = frozenset(
 
 
 class ReplayFrame(Struct, frozen=True):
-    """One turn: when, what arrived, what the log gained, what was to be sent, and the states around it."""
+    """One turn: its time, arrivals, log entries, effects, and the states around it."""
 
     tick: int
     arrivals: tuple[Arrival, ...]
@@ -51,7 +51,7 @@ class ReplayFrame(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """One field of one entry that is not what the log says."""
+    """One field of one entry that differs from the log."""
 
     number: int
     step: str
@@ -63,7 +63,7 @@ class Difference(Struct, frozen=True):
 class ReplayedStep(Struct, frozen=True):
     number: int
     step: str
-    original: str  # what the log says happened
+    original: str  # what happened according to the log
     replayed: str
     identical: bool
 
@@ -82,7 +82,7 @@ def turn(
     clock: LogicalClock,
     halted: tuple[str, str] | None = None,
 ) -> ReplayFrame:
-    """One sealed turn: `advance`, and the entries it leads to. `halted`: why the writer had no document to go by."""
+    """One sealed turn: `advance` and its entries. `halted`: why the writer had no usable document."""
     advanced = halt(state, arrivals, clock, *halted) if halted else advance(workflow, state, arrivals, clock)
     entries = seal(state.id, state.salt, state.number, state.head, advanced.drafts)
     after = replace(advanced.state, head=entries[-1].hash) if entries else advanced.state
@@ -97,11 +97,11 @@ def frames(
     resolution_ms: int = 1_000,
     zeros: Zeros = (),
 ) -> Iterator[ReplayFrame]:
-    """The debugger: every turn of a recorded execution, made again from its arrivals and ticks."""
+    """The debugger: every turn of a recorded execution, computed again from its arrivals and ticks."""
     state = initial_state(log, salt)
     clock = LogicalClock(0, epoch, resolution_ms, zeros)
     place = 0
-    last, begun = 0, None  # the ticks of the turn before, and in which the present wait began
+    last, begun = 0, None  # the ticks of the previous turn, and of the start of the current wait
     while place < len(log):
         first, tick = place, log[place].tick
         while place < len(log) and log[place].tick == tick:
@@ -115,7 +115,7 @@ def frames(
 
 
 def _waited_on(state: ExecutionState, clock: LogicalClock, begun: int | None, last: int, tick: int) -> ExecutionState:
-    """A wait that a repair of the partition's clock has moved; see `ClockStore.repair_partition`."""
+    """Applies a clock repair that moved a wait; see `ClockStore.repair_partition`."""
     if not clock.zeros or begun is None or state.wake_tick is None:
         return state
     return replace(state, wake_tick=clock.waits_until(state.wake_tick, begun, last, tick))
@@ -124,7 +124,7 @@ def _waited_on(state: ExecutionState, clock: LogicalClock, begun: int | None, la
 def turn_again(
     workflow: Workflow, state: ExecutionState, entries: Sequence[LogEntry], clock: LogicalClock
 ) -> ReplayFrame:
-    """The turn that wrote these entries of one tick, made again from what arrived."""
+    """Computes the turn that wrote these entries of one tick again from its arrivals."""
     arrivals = [_arrival(each) for each in entries if each.action in _ARRIVED]
     halted = next((each for each in entries if each.action == "halted"), None)
     why = cast("dict[str, str]", revive(halted.output or b"{}")) if halted else {}
@@ -140,9 +140,10 @@ def replay(
     resolution_ms: int = 1_000,
     zeros: Zeros = (),
 ) -> ExecutionReplay:
-    """What the workflow makes of the same arrivals at the same ticks, against what was written.
+    """Compares what the workflow makes of the same arrivals at the same ticks with what was written.
 
-    With the version that ran, everything must be identical. With another one, its differences are what would change.
+    With the version that ran, everything must be identical. With another version, the differences show what would
+    change.
     """
     made: list[LogEntry] = []
     state = initial_state(log, salt)
@@ -162,18 +163,18 @@ def replay(
 
 
 class Rerun:
-    """A replay page by page, which remembers the state and one turn; the first difference ends it."""
+    """Replays page by page, remembering the state and one turn; the first difference ends it."""
 
     def __init__(self, workflow: Workflow, salt: str, clock: LogicalClock) -> None:
         self._workflow, self._salt, self._clock = workflow, salt, clock
         self._turn: list[LogEntry] = []
         self._state: ExecutionState | None = None
-        self._last = 0  # the tick of the turn before
-        self._begun: int | None = None  # in which tick the present wait began
+        self._last = 0  # tick of the previous turn
+        self._begun: int | None = None  # tick in which the current wait started
 
     @property
     def state(self) -> ExecutionState:
-        """What the log leads to, with every repair of the clock since its last turn."""
+        """The state that the log leads to, with every clock repair since its last turn."""
         assert self._state is not None, "at least one entry was taken"
         return _waited_on(self._state, self._clock, self._begun, self._last, FAR_TICK)
 
@@ -185,7 +186,7 @@ class Rerun:
         return None
 
     def close(self) -> Difference | None:
-        """Make the last turn again; what differs first, if anything does."""
+        """Computes the last turn again and returns its first difference, if any."""
         if not self._turn:
             return None
         tick = self._turn[0].tick
@@ -200,7 +201,7 @@ class Rerun:
 
 
 def initial_state(log: Sequence[LogEntry], salt: str) -> ExecutionState:
-    """The state before the first entry, which tells with what the execution began."""
+    """The state before the first entry, derived from that entry."""
     if not log or log[0].action != "start" or log[0].input is None:
         raise InvalidInput(
             "the log has no readable first entry; an execution whose data were erased cannot be replayed", field="log"
@@ -227,7 +228,7 @@ def _known_format(number: int) -> int:
 
 
 class SimulatedEvent(Struct, frozen=True):
-    """An event for a simulation: when, after the start, and what."""
+    """An event for a simulation: its data, and when it occurs after the start."""
 
     after_ms: int
     type: str
@@ -235,7 +236,7 @@ class SimulatedEvent(Struct, frozen=True):
 
 
 class SimulatedAnswer(Struct, frozen=True):
-    """How an effect ends in a simulation: `success`, `failure` or `unknown`, with what, how long after it was sent."""
+    """The result of an effect in a simulation: `success`, `failure` or `unknown`, its value and its delay."""
 
     type: str = "success"
     result: object = None
@@ -265,9 +266,9 @@ def simulate(
     turns_max: int = TURNS_MAX,
     format_: int = OLDEST_FORMAT,
 ) -> Simulation:
-    """Run to the end, or until nothing would ever happen again. Effects succeed unless `answers` says otherwise.
+    """Runs to the end, or until nothing more can happen. Effects succeed unless `answers` says otherwise.
 
-    The answers of a step are used up one by one; the last one stays.
+    The answers of a step are used one by one; the last one is repeated.
     """
     state = ExecutionState(
         execution_id, GENESIS[:32], workflow.name, workflow.version, dict(given), wake_tick=0, format=format_

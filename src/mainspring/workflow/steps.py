@@ -1,4 +1,4 @@
-"""The kinds of steps, as a document writes them."""
+"""Parse the kinds of steps of a document."""
 
 import re
 from collections.abc import Mapping
@@ -32,15 +32,15 @@ METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 EFFECTS: Final = ("call", "email", "hint")
 EFFECT_KEYS: Final = ("retry", "timeout", "idempotency")
 NO_CHANNELS: Final = ("call", "endpoint", "hint")
-HINT_TTL_MS_MAX: Final = 86_400_000  # advice is good for a day at most
+HINT_TTL_MS_MAX: Final = 86_400_000  # advice is valid for a day at most
 TIMEOUT_MS_MAX: Final = 300_000
 ATTEMPTS_MAX: Final = 100
 CASES_MAX: Final = 100
 _NO_PLACE: Final = (
-    "and a workflow is stored, logged and shown as it is written; keep it in a secret header of an endpoint, and call "
-    "that: {endpoint: NAME}"
+    "but workflows are stored, logged and shown in plain text; put the secret into a secret header of an "
+    "endpoint, and call the endpoint: {endpoint: NAME}"
 )
-_REFERENCE: Final = re.compile(r"\$\{(env|file|stored)\b")  # what stands for a secret in the configuration of endpoints
+_REFERENCE: Final = re.compile(r"\$\{(env|file|stored)\b")  # placeholder of a secret in the configuration of endpoints
 _HOLE: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _USER: Final = re.compile(r"[^/?#]*//[^/?#]*@")
 
@@ -48,13 +48,13 @@ _USER: Final = re.compile(r"[^/?#]*//[^/?#]*@")
 def read_kind(
     reader: Reader, kind: str, step: Mapping[str, object], path: Path, ids: tuple[str, ...], shared: dict[str, object]
 ) -> AnyStep | None:
-    """The step, or None where it is so wrong that nothing can be made of it; the faults are with the reader."""
+    """The step, or None if it cannot be parsed; the reader collects the errors."""
     place = (*path, kind)
     if kind not in EFFECTS:
         for key in EFFECT_KEYS:
             if key in step:
                 hint = "; put the timeout into wait_for itself" if (kind, key) == ("wait_for", "timeout") else ""
-                reader.fault((*path, key), f"is for {', '.join(EFFECTS)} only; leave it out of a {kind} step{hint}")
+                reader.fault((*path, key), f"is only for {', '.join(EFFECTS)}; remove it from the {kind} step{hint}")
     match kind:
         case "call":
             return _call(reader, step[kind], place, shared | _effect(reader, step, path))
@@ -97,7 +97,7 @@ def _retry(reader: Reader, value: object, path: Path) -> Retry:
     delay_ms = reader.duration_ms(given.get("delay", "1s"), (*path, "delay"), 1, WAIT_MS_MAX)
     most_ms = reader.duration_ms(given.get("max_delay", "1h"), (*path, "max_delay"), 1, WAIT_MS_MAX)
     if delay_ms > most_ms:
-        reader.fault((*path, "max_delay"), "is shorter than delay; raise it, or shorten delay")
+        reader.fault((*path, "max_delay"), "is shorter than delay; raise it, or lower delay")
     return Retry(
         reader.count(given.get("attempts", 1), (*path, "attempts"), 1, ATTEMPTS_MAX),
         delay_ms,
@@ -120,7 +120,7 @@ def _call(reader: Reader, value: object, path: Path, shared: dict[str, object]) 
     if "endpoint" in given:
         others = [key for key in given if key != "endpoint"]
         if others:
-            reader.fault(path, f"runs an endpoint, which has its own {', '.join(others)}; leave that out")
+            reader.fault(path, f"runs an endpoint, which has its own {', '.join(others)}; remove that")
         return Call(endpoint=reader.template(given["endpoint"], (*path, "endpoint"), required=True), **shared)  # type: ignore[arg-type]  # collected by name
     url = reader.template(given["url"], (*path, "url"), required=True)
     if _REFERENCE.search(url) and not reader.is_stored:
@@ -144,7 +144,7 @@ def _call(reader: Reader, value: object, path: Path, shared: dict[str, object]) 
 
 
 def _headers(reader: Reader, value: object, path: Path) -> dict[str, str]:
-    """Those that may stand in a document; a secret is refused before anything is said about it."""
+    """The headers that a document may contain; a secret is refused before other errors."""
     given = reader.mapping(value, path, None, "this") or {}
     if not reader.is_stored:
         for name, text in given.items():
@@ -161,7 +161,7 @@ def _headers(reader: Reader, value: object, path: Path) -> dict[str, str]:
 def _body(reader: Reader, given: Mapping[str, object], path: Path) -> object:
     if "template" in given:
         if "body" in given:
-            reader.fault((*path, "template"), "stands beside body; both say what is sent: keep one")
+            reader.fault((*path, "template"), "is given together with body; both define what is sent: keep one")
         return _named(reader, given["template"], (*path, "template"))
     body = given.get("body")
     reader.holes(body, (*path, "body"))
@@ -182,7 +182,7 @@ def _email(reader: Reader, value: object, path: Path, shared: dict[str, object])
     if given is None:
         return None
     if ("body" in given) == ("template" in given):
-        reader.fault(path, "has both body and template, or neither; a letter has one text: give one")
+        reader.fault(path, "has both body and template, or neither; an email has one text: give one")
         return None
     body = (
         _named(reader, given["template"], (*path, "template"))
@@ -208,7 +208,7 @@ def _hint(reader: Reader, value: object, path: Path, shared: dict[str, object]) 
         return None
     ways = [key for key in ("interval", "after", "clear") if key in given]
     if len(ways) != 1 or ("clear" in given and (given["clear"] is not True or "ttl" in given)):
-        reader.fault(path, "needs exactly one of interval, after and clear: true, and ttl not with clear; write one")
+        reader.fault(path, "needs exactly one of interval, after and clear: true, and no ttl with clear; write one")
         return None
     ttl_ms = reader.duration_ms(given["ttl"], (*path, "ttl"), 1, HINT_TTL_MS_MAX) if "ttl" in given else None
     span_ms = (
@@ -241,7 +241,7 @@ def _wait(reader: Reader, value: object, path: Path, shared: dict[str, object]) 
     if ways == ["until"]:
         until = reader.template(given["until"], (*path, "until"), required=True)
         if "{{" not in until and until and read_instant(until) is None:
-            reader.fault((*path, "until"), f"is {until!r}; an instant has a zone: write 2026-01-31T08:30:00Z")
+            reader.fault((*path, "until"), f"is {until!r}; a timestamp has a zone: write 2026-01-31T08:30:00Z")
         return Wait(until=until, **shared)  # type: ignore[arg-type]  # collected by name
     cron, timezone = given["cron"], given.get("timezone", "UTC")
     reader.ask((*path, "timezone"), lambda: check_timezone(timezone))
@@ -267,7 +267,7 @@ def _wait_for(
 
 
 def _where(reader: Reader, given: Mapping[str, object], path: Path) -> str:
-    """The one condition that reads the event it judges."""
+    """The only condition that reads the event it evaluates."""
     before, reader.names = reader.names, reader.names._replace(roots=ROOTS)
     where = reader.expression(given["where"], (*path, "where"), is_condition=True)
     reader.names = before
@@ -278,7 +278,7 @@ def _branch(
     reader: Reader, step: Mapping[str, object], path: Path, ids: tuple[str, ...], shared: dict[str, object]
 ) -> AnyStep | None:
     if "next" in step:
-        reader.fault((*path[:-1], "next"), "is not for a branch, which goes where its cases or default say; remove it")
+        reader.fault((*path[:-1], "next"), "is not for a branch, which continues at its cases or default; remove it")
     given = reader.mapping(step["branch"], path, ("cases", "default"), "branch")
     if given is None:
         return None
@@ -315,7 +315,7 @@ def _set(reader: Reader, value: object, path: Path, shared: dict[str, object]) -
 
 def _end(reader: Reader, step: Mapping[str, object], path: Path, shared: dict[str, object]) -> AnyStep | None:
     if "next" in step:
-        reader.fault((*path[:-1], "next"), "is not for an end; nothing comes after it: remove it")
+        reader.fault((*path[:-1], "next"), "is not for an end step, which has no next step; remove it")
     value = step["end"]
     if value is None:
         value = {}

@@ -1,4 +1,4 @@
-"""Texts with `{{ expression }}` in them, and JSON bodies made of such texts. No time, no chance: CEL alone."""
+"""Texts with `{{ expression }}` in them, and JSON bodies of such texts. CEL only: no clock, no randomness."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ _STRAY: Final = re.compile(r"\{\{|\}\}")
 
 
 def expressions_of(value: object) -> Iterator[str]:
-    """Every expression in a template, be it a text or a structure with texts in it."""
+    """Every expression in a template, in a text or a structure with texts in it."""
     if isinstance(value, str):
         yield from (hole.strip() for hole in _HOLE.findall(value))
     elif isinstance(value, dict):
@@ -25,12 +25,12 @@ def expressions_of(value: object) -> Iterator[str]:
 
 
 def is_broken(text: str) -> bool:
-    """Whether braces are opened and not closed, or the other way round."""
+    """Whether braces are unbalanced."""
     return _STRAY.search(_HOLE.sub("", text)) is not None
 
 
 def render_text(text: str, data: Mapping[str, object], size: int) -> str | Failure:
-    """The text with every hole filled: texts as they are, everything else as JSON."""
+    """The text with every placeholder filled: texts unchanged, everything else as JSON."""
     if "{{" not in text:
         return text
     parts: list[str] = []
@@ -48,7 +48,7 @@ def render_text(text: str, data: Mapping[str, object], size: int) -> str | Failu
 
 
 def render(value: object, data: Mapping[str, object], size: int) -> object:
-    """The same for structures. A text that is one hole and nothing else becomes the value itself."""
+    """Fills structures. A text that is a single placeholder becomes the value itself."""
     if isinstance(value, str):
         whole = _HOLE.fullmatch(value.strip())
         if whole and "{{" not in whole[1]:
@@ -65,7 +65,7 @@ def render(value: object, data: Mapping[str, object], size: int) -> object:
 
 
 def render_request(request: Mapping[str, object], data: Mapping[str, object], size: int) -> dict[str, object] | Failure:
-    """A request to send: its texts stay texts, whatever fills them; a JSON body keeps the kinds of its values."""
+    """Fills a request: its texts stay texts; a JSON body keeps the types of its values."""
     rendered: dict[str, object] = {}
     for name, value in request.items():
         if isinstance(value, str):

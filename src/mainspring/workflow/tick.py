@@ -1,7 +1,9 @@
-"""One tick of a partition, without a database: which tick is next, who is ready in which order, what they did. Pure.
+"""One tick of a partition, without a database: which tick is next, which executions move in which order. Pure.
 
 The tick is derived from the wall clock and never counted, so after downtime the ticks that have work come one after the
-other, in order, exactly as they would have. What arrived during tick t is taken at t + 1, then as now.
+other, in order, exactly as they would have. What arrives during tick t is processed at t + 1, live or late.
+
+The reasons in this module are written into logs and must not change.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,11 +29,11 @@ from mainspring.workflow.model import (
     Workflow,
 )
 
-TURNS_MAX: Final = 100  # of one execution in one tick; the rest follow in the next
+TURNS_MAX: Final = 100  # per execution and tick; the rest follow in the next
 
 
 class ReadyExecution(Struct, frozen=True, gc=False):
-    """An execution that a tick must look at, with what arrived for it, in the writer's order."""
+    """An execution that a tick must process, with its arrivals in the writer's order."""
 
     id: str
     tenant_id: str
@@ -39,8 +41,8 @@ class ReadyExecution(Struct, frozen=True, gc=False):
     version: int
     state: Callable[[], ExecutionState]  # read when its turn comes
     arrivals: tuple[Arrival, ...] = ()
-    due_tick: int | None = None  # when its time came, where whoever loaded it saw that
-    came: tuple[int, ...] = ()  # the tick in which each arrival may first be taken
+    due_tick: int | None = None  # when it became due, if known
+    came: tuple[int, ...] = ()  # the tick in which each arrival may first be processed
 
 
 class ExecutionMove(Struct, frozen=True, gc=False):
@@ -51,8 +53,8 @@ class ExecutionMove(Struct, frozen=True, gc=False):
     entries: tuple[LogEntry, ...]
     effects: tuple[Effect, ...]
     withdrawn: tuple[str, ...]
-    taken: tuple[str, ...]  # ids of the arrivals it took
-    was_ready_tick: int | None  # when it had wanted to be looked at, before this
+    taken: tuple[str, ...]  # ids of the processed arrivals
+    was_ready_tick: int | None  # when it was due before this tick
 
 
 class TickResult(Struct, frozen=True, gc=False):
@@ -61,7 +63,7 @@ class TickResult(Struct, frozen=True, gc=False):
 
 
 WorkflowOf = Callable[[str, str, int], Workflow]  # tenant, name, version
-HashesOf = Callable[[str, str, int], tuple[str, str]]  # of its document, and of its model
+HashesOf = Callable[[str, str, int], tuple[str, str]]  # of its document and its model
 
 
 def partition_of(execution_id: str, partitions: int) -> int:
@@ -71,10 +73,10 @@ def partition_of(execution_id: str, partitions: int) -> int:
 def due_tick(
     current: int, wall: int, first_ready: int | None, first_arrival: int | None
 ) -> tuple[int | None, int | None]:
-    """The tick to process now, or None; and the next tick at which there is anything to do, as far as is known.
+    """The tick to process now, or None; and the next tick with any work, as far as known.
 
-    `wall` is the tick that the wall clock shows; a clock that went back shows an old one, and nothing happens until it
-    has caught up. `first_arrival` is the tick in which the oldest arrival that was not taken came.
+    `wall` is the tick that the wall clock shows. If the clock went back, nothing happens until it has caught up.
+    `first_arrival` is the tick of the oldest unprocessed arrival.
     """
     wanted = [tick for tick in (first_ready, None if first_arrival is None else first_arrival + 1) if tick is not None]
     if not wanted:
@@ -84,7 +86,9 @@ def due_tick(
 
 
 def pick(by_time: Iterable[tuple[int, str]], by_arrival: Iterable[tuple[int, str]], limit: int) -> list[str]:
-    """The executions of one tick in order: by the tick they became ready in, then by id. Nobody is starved by a cap."""
+    """The executions of one tick in order: by the tick in which they became ready, then by id. A cap starves none
+    of them.
+    """
     ready: dict[str, int] = {}
     for tick, execution_id in (*by_time, *by_arrival):
         ready[execution_id] = min(tick, ready.get(execution_id, tick))
@@ -92,8 +96,8 @@ def pick(by_time: Iterable[tuple[int, str]], by_arrival: Iterable[tuple[int, str
 
 
 class TickRun:
-    """The turns of one tick, in order, taken when they are asked for: whoever writes them writes the first while the
-    next are taken. What they moved is sealed and chained to the tick before it.
+    """The turns of one tick, in order, computed on demand: the caller writes the first while the next are computed.
+    Their entries are sealed and chained to the previous tick.
     """
 
     def __init__(
@@ -107,7 +111,7 @@ class TickRun:
         epoch: int,
         hashes_of: HashesOf | None = None,
     ) -> None:
-        self.altered: set[tuple[str, str, int]] = set()  # versions that are not what executions started with
+        self.altered: set[tuple[str, str, int]] = set()  # versions that differ from what executions started with
         self._hashes_of = hashes_of
         self.tick = clock.tick
         self.ready = ready
@@ -119,24 +123,24 @@ class TickRun:
 
     @property
     def ignored(self) -> int:
-        """How many events executions have refused so far."""
+        """The number of events that executions have refused so far."""
         return sum(entry.action == "event.ignored" for moved in self._moved for entry in moved.entries)
 
     def take(self, count: int) -> list[ExecutionMove]:
-        """The next turns, at most `count`; none where all were taken."""
+        """The next turns, at most `count`; empty when all were taken."""
         taken = [self._turn(each) for each in islice(self._left, count)]
         self._moved += taken
         return taken
 
     def close(self) -> TickResult:
-        """Everything the tick did; turns that nobody asked for are taken now."""
+        """Everything the tick did; computes the remaining turns."""
         self._moved += [self._turn(each) for each in self._left]
         partition, sequence, head, epoch = self._chain
         heads = [(each.state.id, each.state.number, each.state.head) for each in self._moved]
         return TickResult(tuple(self._moved), seal_tick(partition, sequence, self.tick, heads, head, epoch))
 
     def _turn(self, ready: ReadyExecution) -> ExecutionMove:
-        """One turn; in format 2 as many as were due by now, each in the tick in which it was due."""
+        """One turn; in format 2 all turns due by now, each in the tick in which it was due."""
         state = first = ready.state()
         ticks = self._ticks_due(ready) if state.format > OLDEST_FORMAT else None
         entries: list[LogEntry] = []
@@ -148,11 +152,11 @@ class TickRun:
             if tick is None or tick > self.tick:
                 break
             count = len(left) if ticks is None else sum(came <= tick for came in ticks)
-            done = self._advance(ready, state, left[:count], replace(self._clock, tick=tick))
+            done = self._advance(ready, state, left[:count], self._clock.as_of(tick))
             sealed = seal(state.id, state.salt, state.number, state.head, done.drafts)
             state = replace(done.state, head=sealed[-1].hash) if sealed else done.state
             entries += sealed
-            for key in done.withdrawn:  # what was not written yet need not be
+            for key in done.withdrawn:  # entries not written yet need not be
                 effects.pop(key, None)
                 withdrawn[key] = None
             for effect in done.effects:
@@ -167,7 +171,7 @@ class TickRun:
         )
 
     def _ticks_due(self, ready: ReadyExecution) -> list[int]:
-        """When each arrival may first be taken; now, where whoever loaded them did not say."""
+        """When each arrival may first be processed; now, if that was not loaded."""
         return list(ready.came) or [self.tick] * len(ready.arrivals)
 
     def _advance(
@@ -178,11 +182,11 @@ class TickRun:
         try:
             workflow = self._workflow_of(ready.tenant_id, ready.workflow, ready.version)
             return advance(workflow, state, arrivals, clock)
-        except Exception as fault:  # whatever one execution throws is that execution's alone; the partition goes on
+        except Exception as fault:  # an error of one execution must affect only that execution; the partition continues
             return _broken(state, arrivals, clock, fault)
 
     def _changed(self, ready: ReadyExecution, state: ExecutionState) -> str:
-        """Why the stored version is not the one that the execution started with; "" where it is."""
+        """Why the stored version differs from the one that the execution started with; "" if it is the same."""
         if self._hashes_of is None or state.origin is None or state.is_over:
             return ""
         version = (ready.tenant_id, ready.workflow, ready.version)
@@ -200,13 +204,13 @@ class TickRun:
 
 
 def _next_tick(state: ExecutionState, came: Sequence[int]) -> int | None:
-    """The tick of an execution's next turn: when its time came or something arrived, and after its last turn."""
+    """The tick of an execution's next turn: when it is due or something arrived, and after its last turn."""
     wanted = [tick for tick in (state.ready_tick, *came[:1]) if tick is not None]
     return max(min(wanted), state.last_tick + 1) if wanted else None
 
 
 def _broken(state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock, fault: Exception) -> Advance:
-    """Stopped, for a person: a version that is gone, or a fault of the engine itself."""
+    """Stops for a person: a missing version, or an internal error of the engine."""
     error = f"{type(fault).__name__}: {fault}"[:500]
     if state.format > OLDEST_FORMAT:
         return halt(state, arrivals, clock, "internal", error)

@@ -1,4 +1,4 @@
-"""What outside starts executions, or is told to those that run: read from a document, and matched. Pure.
+"""Triggers: occurrences that start executions or send them events, parsed from a document and matched. Pure.
 
     on:
       - run: {endpoint: billing, status: [failure, timeout]}
@@ -7,7 +7,7 @@
       - alert: {kind: recovered}
         send: {event: recovered, to: "{{ event.endpoint }}"}
 
-A trigger may read `event` alone: what happened. One without `send` starts an execution of the newest version.
+A trigger can read only `event`: what happened. A trigger without `send` starts an execution of the newest version.
 """
 
 from collections.abc import Mapping
@@ -30,23 +30,23 @@ TRIGGERS_MAX: Final = 50
 STATUSES: Final = tuple(
     status.value for status in (RunStatus.SUCCESS, RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED)
 )
-# A workflow that stopped starts none: that one could stop as well, and so on without end.
+# A stopped workflow triggers none: that one could stop as well, and so on without end.
 KINDS: Final = tuple(kind.value for kind in AlertKind if kind is not AlertKind.STOPPED)
 
 
 class Occurrence(Struct, frozen=True):
-    """Something that happened. `id` is the same however often it is looked at."""
+    """Something that happened. `id` is the same however often it is processed."""
 
     source: str
     id: str
-    endpoint: str  # name of the endpoint; "": it is about none
-    name: str  # of the rule or the alert
+    endpoint: str  # name of the endpoint; "": not about an endpoint
+    name: str  # name of the rule or the alert
     kind: str  # status of a run, kind of an alert
-    event: dict[str, object] = {}  # what expressions see
+    event: dict[str, object] = {}  # the value of `event` in expressions
 
 
 class TriggerMatch(Struct, frozen=True):
-    """What a trigger asks for. `event` "": start an execution."""
+    """The action of a trigger. `event` "": start an execution."""
 
     data: dict[str, object]
     correlation: str
@@ -54,7 +54,9 @@ class TriggerMatch(Struct, frozen=True):
 
 
 def may_match(trigger: WorkflowTrigger, occasion: Occurrence) -> bool:
-    """Whether it could, judged without the condition, so that what expressions see need not be read in vain."""
+    """Whether the trigger may match, judged without its condition, so that data for expressions is read only if
+    needed.
+    """
     return (
         trigger.source == occasion.source
         and trigger.endpoint in ("", occasion.endpoint)
@@ -64,7 +66,7 @@ def may_match(trigger: WorkflowTrigger, occasion: Occurrence) -> bool:
 
 
 def answer(trigger: WorkflowTrigger, occasion: Occurrence) -> TriggerMatch | Failure | None:
-    """What the trigger asks for, None where its condition does not hold, a Failure where that cannot be said."""
+    """The action of the trigger, None if its condition is false, a Failure if it cannot be evaluated."""
     data, size = {"event": occasion.event}, len(canonical(occasion.event)) + 256
     if trigger.where:
         holds = judge(trigger.where, data, size)
@@ -85,7 +87,7 @@ def read_triggers(reader: Reader, value: object, parameters: Mapping[str, Parame
     if not isinstance(value, list) or len(value) > TRIGGERS_MAX:
         reader.fault(("on",), f"is not a list of up to {TRIGGERS_MAX}; write `- run: {{endpoint: name}}` for each")
         return ()
-    before, reader.names = reader.names, Names((), (), (), ("event",))  # nothing has begun yet
+    before, reader.names = reader.names, Names((), (), (), ("event",))  # nothing has happened yet
     read = [_trigger(reader, each, ("on", index), parameters) for index, each in enumerate(value)]
     reader.names = before
     return tuple(each for each in read if each is not None)
@@ -111,7 +113,7 @@ def _trigger(reader: Reader, value: object, path: Path, parameters: Mapping[str,
 
 
 def _about(reader: Reader, source: str, value: object, path: Path) -> tuple[str, str, tuple[str, ...]]:
-    """Endpoint, name and kinds that a trigger is about; a text alone is the endpoint, the rule or the alert."""
+    """Endpoint, name and kinds of a trigger; a bare text is the endpoint, the rule or the alert."""
     if isinstance(value, str):
         value = {"endpoint" if source == "run" else "name": value}
     keys = {"run": ("endpoint", "status"), "rule": ("name", "endpoint"), "alert": ("name", "endpoint", "kind")}[source]
@@ -127,7 +129,9 @@ def _about(reader: Reader, source: str, value: object, path: Path) -> tuple[str,
 def _send(reader: Reader, given: Mapping[str, object], path: Path) -> tuple[str, dict[str, object], str]:
     for key in ("input", "correlation"):
         if key in given:
-            reader.fault((*path, key), "is for starting; a trigger that sends has send.to and send.data: move it there")
+            reader.fault(
+                (*path, key), "is for starting; a trigger that sends uses send.to and send.data: move it there"
+            )
     place = (*path, "send")
     send = reader.mapping(given["send"], place, ("event", "to", "data"), "send") or {}
     to = reader.template(send.get("to"), (*place, "to"), required=True)
@@ -146,7 +150,9 @@ def _fits(reader: Reader, data: Mapping[str, object], path: Path, parameters: Ma
     known = tuple(parameters)
     for name in data:
         if parameters and name not in parameters:
-            reader.fault((*path, name), f"is no input{did_you_mean(name, known) or ';'} there are {', '.join(known)}")
+            reader.fault(
+                (*path, name), f"is not an input{did_you_mean(name, known) or ';'} inputs are {', '.join(known)}"
+            )
     for name, parameter in parameters.items():
         if parameter.required and name not in data:
-            reader.fault(path, f"lacks {name!r} ({parameter.type}), without which nothing starts; fill it in")
+            reader.fault(path, f"lacks {name!r} ({parameter.type}), which is required; add it")

@@ -1,4 +1,7 @@
-"""When a `wait` step is over: after a duration, at an instant, or at the next time of a cron rule. Pure."""
+"""Compute when a `wait` step ends: after a duration, at a time, or at the next occurrence of a cron expression. Pure.
+
+The texts of `NoTarget` are written into logs and must not change.
+"""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -23,7 +26,7 @@ class NoTarget(NamedTuple):
 def target_of(
     step: Wait, clock: LogicalClock, execution_id: str, data: Mapping[str, object], size: int
 ) -> int | NoTarget:
-    """The tick at which the wait is over; `data` are the variables that `until` reads."""
+    """The tick at which the wait ends; `data` are the variables that `until` reads."""
     if step.duration_ms is not None:
         return clock.after(step.duration_ms)
     if step.cron:

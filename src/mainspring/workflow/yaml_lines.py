@@ -1,4 +1,6 @@
-"""YAML (and so JSON) into plain data, with the line of every value. Bounded: a document cannot grow by its aliases."""
+"""Parse YAML (and so JSON) into plain data, with the line of every value. Bounded: aliases cannot inflate a
+document.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 TEXT_CHARS_MAX: Final = 500_000
 NODES_MAX: Final = 50_000
 DEPTH_MAX: Final = 50
-COMPOSED_DEPTH_MAX: Final = DEPTH_MAX + 10  # so that what is a little too deep is refused with its own words
+COMPOSED_DEPTH_MAX: Final = DEPTH_MAX + 10  # so that a document slightly too deep gets our own message
 _TAG: Final = "tag:yaml.org,2002:"
 _WORDS: Final = {"true": True, "false": False}
 
@@ -21,7 +23,7 @@ Path = tuple[str | int, ...]
 
 
 class WorkflowFault(Struct, frozen=True):
-    """One thing that is wrong with a document: where, and what to do."""
+    """One error in a document: where it is, and what to do."""
 
     path: str
     message: str
@@ -38,8 +40,8 @@ def path_text(path: Path) -> str:
 
 
 def read_yaml(text: str) -> tuple[object, dict[Path, int]]:
-    """The document as plain data, and the line of every path; raises InvalidInput with line and column."""
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # 40 ms that only a reader of documents pays
+    """The document as plain data, and the line of every path. Raises InvalidInput with line and column."""
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # takes 40 ms, paid only by readers of documents
 
     from mainspring.workflow.yaml_nodes import TooMuch, compose_all
 
@@ -60,10 +62,10 @@ def read_yaml(text: str) -> tuple[object, dict[Path, int]]:
     except (YAMLError, ValueError) as fault:
         raise _refused(f"cannot be read: {str(fault).splitlines()[0][:200]}; it must be YAML or JSON") from None
     if len(roots) > 1:
-        raise _refused("is more than one: a second one begins after ---; keep one")
+        raise _refused("contains several documents: a second one starts after ---; keep one")
     node = roots[0] if roots else None
     if node is None:
-        raise _refused("is empty; it is a mapping with name and steps: write one")
+        raise _refused("is empty; a workflow is a mapping with name and steps: write one")
     lines: dict[Path, int] = {}
     return _plain(node, (), lines), lines
 
@@ -87,15 +89,15 @@ def _mapping(pairs: "list[tuple[YamlNode, YamlNode]]", path: Path, lines: dict[P
     for key, value in pairs:
         line = key.start_mark.line + 1
         if not isinstance(key.value, str):
-            raise _refused(f"has a key that is no text at line {line}; keys are names: write one")
+            raise _refused(f"has a key that is not text at line {line}; keys are names: write one")
         if key.value in values:
-            raise _refused(f"has the key {key.value!r} twice in one place, again at line {line}; keep one")
+            raise _refused(f"has the key {key.value!r} twice in one mapping, again at line {line}; keep one")
         values[key.value] = _plain(value, (*path, key.value), lines)
     return values
 
 
 def _scalar(node: "YamlNode") -> object:
-    """Instants stay texts: what a workflow hashes must not depend on how a library prints a date."""
+    """Timestamps stay texts: what a workflow hashes must not depend on how a library prints a date."""
     text, kind = str(node.value), str(node.tag).removeprefix(_TAG)
     if kind == "null":
         return None
@@ -110,14 +112,14 @@ def _scalar(node: "YamlNode") -> object:
 
 
 def line_of(lines: Mapping[Path, int], path: Path) -> int | None:
-    """The line of the value, or of the nearest one around it that is there."""
+    """The line of the value, or of the nearest existing parent."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path)
 
 
 def _too_many() -> InvalidInput:
-    return _refused(f"has more than {NODES_MAX} values, aliases counted as often as they are used; shorten it")
+    return _refused(f"has more than {NODES_MAX} values, counting each use of an alias; shorten it")
 
 
 def _too_deep(line: int) -> InvalidInput:

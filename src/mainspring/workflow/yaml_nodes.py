@@ -1,8 +1,7 @@
-"""YAML text into nodes, fast and bounded: libyaml reads the text, every node is counted, and its depth is known.
+"""Parse YAML text into nodes, fast and bounded: libyaml reads the text, every node is counted, and its depth is known.
 
-libyaml is some fifty times as fast as a parser in Python. Its words for what is wrong are less useful, so a text that
-it refuses is read once more by ruamel.yaml, which says where and why. Plain scalars mean what YAML 1.2 says: `yes` and
-`on` are texts.
+libyaml is some fifty times as fast as a parser in Python. Its error messages are less useful, so a text that it refuses
+is read again by ruamel.yaml, which reports where and why. Plain scalars follow YAML 1.2: `yes` and `on` are texts.
 """
 
 from collections.abc import Iterator
@@ -16,8 +15,8 @@ from ruamel.yaml.nodes import ScalarNode as RuamelScalar
 from ruamel.yaml.nodes import SequenceNode as RuamelSequence
 
 NODES_MAX: Final = 500_000
-_SCALAR_CACHED: Final = 64  # characters; longer texts are rarely seen twice
-_PARSER: Final = getattr(yaml, "CParser", None)  # missing where PyYAML was built without libyaml
+_SCALAR_CACHED: Final = 64  # characters; longer texts rarely occur twice
+_PARSER: Final = getattr(yaml, "CParser", None)  # missing if PyYAML was built without libyaml
 
 Pairs: TypeAlias = "list[tuple[YamlNode, YamlNode]]"
 
@@ -28,13 +27,13 @@ class Mark(NamedTuple):
 
 
 class YamlNode:
-    """A value of a document and where it is. An alias is the same object as what it stands for."""
+    """A value of a document and its position. An alias is the same object as its target."""
 
     __slots__ = ("end_mark", "start_mark", "tag", "value")
 
     def __init__(self, tag: str, value: Any, start_mark: Mark, end_mark: Mark) -> None:
         self.tag = tag
-        self.value = value  # of a scalar its text, of a sequence its nodes, of a mapping pairs of nodes
+        self.value = value  # the text of a scalar, the nodes of a sequence, the pairs of nodes of a mapping
         self.start_mark = start_mark
         self.end_mark = end_mark
 
@@ -52,7 +51,7 @@ class MappingNode(YamlNode):
 
 
 class TooMuch(Exception):
-    """The text has more nodes, or is nested deeper, than is read."""
+    """The text has too many nodes or is nested too deep."""
 
     def __init__(self, mark: Mark, *, is_deep: bool) -> None:
         super().__init__("nested too deep" if is_deep else "too many values")
@@ -66,14 +65,14 @@ def compose_all(text: str, depth_max: int, nodes_max: int = NODES_MAX) -> list[Y
         try:
             return list(_Composer(_PARSER(text), depth_max, nodes_max).documents())
         except (yaml.YAMLError, ValueError):
-            pass  # ruamel says it better; or it reads what libyaml does not
+            pass  # ruamel has the better message, or reads what libyaml does not
     slow = YAML(typ="safe", pure=True)
     slow.max_depth = depth_max
     return [None if root is None else _converted(root, {}) for root in slow.compose_all(text)]
 
 
 class _Composer:
-    """From events. The stack is a list: no text can exhaust the interpreter's own."""
+    """Builds nodes from events. The stack is a list, so no text can exhaust the interpreter's stack."""
 
     def __init__(self, parser: Any, depth_max: int, nodes_max: int) -> None:
         self._parser = parser

@@ -1,8 +1,8 @@
 /** The public API, typed by its own document. Whatever it refuses arrives as one kind of error. */
 import createClient from "openapi-fetch";
 import { learnServerTime } from "../time/clock";
-import type { paths } from "./schema";
 import { noteReached, noteUnreached } from "./reach";
+import type { paths } from "./schema";
 import { tenantHeader } from "./tenant";
 
 export type Fault = { detail: string; pointer?: string; parameter?: string };
@@ -23,13 +23,18 @@ export class Problem extends Error {
 
   /** What was wrong with one field of the body, if that was it. */
   of(field: string): string | undefined {
-    return this.faults.find((fault) => fault.pointer === `/${field}` || fault.pointer?.startsWith(`/${field}/`))?.detail;
+    return this.faults.find((fault) => fault.pointer === `/${field}` || fault.pointer?.startsWith(`/${field}/`))
+      ?.detail;
   }
 }
 
 export const UNREACHABLE = 0;
 export const unreachable = () =>
-  new Problem(UNREACHABLE, "Server not reached", "The server does not answer. Is it running, and is this machine online?");
+  new Problem(
+    UNREACHABLE,
+    "Server not reached",
+    "The server does not answer. Is it running, and is this machine online?",
+  );
 
 let signInAgain = (): Promise<boolean> => Promise.resolve(false);
 /** What happens when an answer says that the session is over: true means that the person signed in, so ask once more. */
@@ -80,13 +85,22 @@ export async function data<T>(asked: Promise<Answer<T>>): Promise<T> {
   throw toProblem(response, error);
 }
 
+/** What is at an address that is not in the API's document; raises Problem for what is refused. */
+export async function read<T>(path: string): Promise<T> {
+  const response = await send(new Request(path, { credentials: "same-origin", headers: tenantHeader() }));
+  const body: unknown = await response.json().catch(() => null);
+  if (response.ok) return body as T;
+  throw toProblem(response, body);
+}
+
 export function toProblem(response: Response, body: unknown): Problem {
   const said = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
   const text = (name: string) => (typeof said[name] === "string" ? said[name] : "");
   return new Problem(
     response.status,
     text("title") || (response.status >= 500 ? "The server failed" : `Status ${response.status}`),
-    text("detail") || `The answer was status ${response.status} without a reason. Try again; if it stays so, the log of the server says more, or that of a proxy before it.`,
+    text("detail") ||
+      `The answer was status ${response.status} without a reason. Try again; if it stays so, the log of the server says more, or that of a proxy before it.`,
     Array.isArray(said.errors) ? (said.errors as Fault[]) : [],
     text("request_id"),
     text("type").replace("/problems/", ""),

@@ -3,8 +3,37 @@ import type { EventShown } from "./types";
 
 export type Told = Pick<EventShown, "type" | "endpoint" | "endpoint_id" | "run_id" | "data">;
 
-const OF_ENDPOINTS = new Set(["run", "manual_run", "endpoint", "hint", "schedule", "backoff", "failures", "quota", "advice", "proposal", "job", "rule", "rules", "planner", "configuration", "clock"]);
-const COUNTED = new Set(["run", "manual_run", "endpoint", "hint", "schedule", "backoff", "failures", "quota", "job", "configuration", "clock"]);
+const OF_ENDPOINTS = new Set([
+  "run",
+  "manual_run",
+  "endpoint",
+  "hint",
+  "schedule",
+  "backoff",
+  "failures",
+  "quota",
+  "advice",
+  "proposal",
+  "job",
+  "rule",
+  "rules",
+  "planner",
+  "configuration",
+  "clock",
+]);
+const COUNTED = new Set([
+  "run",
+  "manual_run",
+  "endpoint",
+  "hint",
+  "schedule",
+  "backoff",
+  "failures",
+  "quota",
+  "job",
+  "configuration",
+  "clock",
+]);
 const OF_PLANNER = new Set(["rule", "rules", "planner", "hint", "advice", "proposal", "quota", "configuration"]);
 const OF_FLOWS = new Set(["execution", "executions", "workflow", "trigger", "configuration"]);
 
@@ -33,7 +62,8 @@ function concernsSettings(event: Told, subject: string, [, what]: readonly unkno
   if (what === "alerts" || what === "webhooks") return ["alert", "webhook", "configuration"].includes(subject);
   if (what === "usage") return ["run", "planner", "quota", "endpoint"].includes(subject);
   if (what === "plan" || what === "delivery") return false;
-  if (what === "audit") return !["run", "schedule", "backoff", "hint"].includes(subject) || event.type === "hint.written";
+  if (what === "audit")
+    return !["run", "schedule", "backoff", "hint"].includes(subject) || event.type === "hint.written";
   return !OF_ENDPOINTS.has(subject) && !OF_FLOWS.has(subject);
 }
 
@@ -47,7 +77,10 @@ export function concerns(event: Told, key: readonly unknown[]): boolean {
   }
   if (of === "runs") return concernsRuns(event, subject, key);
   if (of === "dashboard") return what !== "workers" && COUNTED.has(subject);
-  if (of === "jobs") return subject === "job" || subject === "configuration" || (subject === "endpoint" && event.type !== "endpoint.updated");
+  if (of === "jobs")
+    return (
+      subject === "job" || subject === "configuration" || (subject === "endpoint" && event.type !== "endpoint.updated")
+    );
   if (of === "flows") return concernsFlows(event, subject, key);
   if (of === "planner") return OF_PLANNER.has(subject) && what !== "rehearsal";
   return of === "settings" && concernsSettings(event, subject, key);

@@ -30,7 +30,8 @@ function isPaging(query: Query): boolean {
   return query.state.fetchStatus === "fetching" && meta?.fetchMore !== undefined;
 }
 
-const requestsOf = (query: Query): number => Math.max(1, (query.state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 1);
+const requestsOf = (query: Query): number =>
+  Math.max(1, (query.state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 1);
 
 /** Reads again what events made old.
  *
@@ -82,9 +83,15 @@ class Reader {
 
   private join(query: Query): void {
     const [, filters, limit] = query.queryKey as [string, { type?: string; endpoint?: string }, number];
-    const fits = (event: EventShown) => (!filters.type || event.type === filters.type) && (!filters.endpoint || event.endpoint_id === filters.endpoint || event.endpoint === filters.endpoint);
+    const fits = (event: EventShown) =>
+      (!filters.type || event.type === filters.type) &&
+      (!filters.endpoint || event.endpoint_id === filters.endpoint || event.endpoint === filters.endpoint);
     if (!this.joinedLists.has(query.queryHash)) this.makeOld(query);
-    this.client.setQueryData(query.queryKey, (before: { items: EventShown[] } | undefined) => before && { ...before, items: joined(before.items, this.told.filter(fits), limit) });
+    this.client.setQueryData(
+      query.queryKey,
+      (before: { items: EventShown[] } | undefined) =>
+        before && { ...before, items: joined(before.items, this.told.filter(fits), limit) },
+    );
   }
 
   private plan = (): void => {
@@ -103,7 +110,12 @@ class Reader {
       if (!query?.getObserversCount()) {
         query?.invalidate();
         this.old.delete(hash);
-      } else if (isOpening || query.state.fetchStatus === "fetching" || isPaging(query) || Date.now() - query.state.dataUpdatedAt < FRESH_MS) {
+      } else if (
+        isOpening ||
+        query.state.fetchStatus === "fetching" ||
+        isPaging(query) ||
+        Date.now() - query.state.dataUpdatedAt < FRESH_MS
+      ) {
         waits = true;
       } else {
         this.old.delete(hash);

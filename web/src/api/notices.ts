@@ -12,8 +12,14 @@ export type WebhookNew = Schemas["WebhookNew"];
 export type Delivery = Schemas["DeliveryView"];
 export type Subscriber = { kind: "alert" | "webhook"; id: string; name: string; enabled: boolean };
 
-export const alertsQuery = queryOptions({ queryKey: ["settings", "alerts"], queryFn: () => data(api.GET("/api/v1/alerts")) });
-export const webhooksQuery = queryOptions({ queryKey: ["settings", "webhooks"], queryFn: () => data(api.GET("/api/v1/webhooks")) });
+export const alertsQuery = queryOptions({
+  queryKey: ["settings", "alerts"],
+  queryFn: () => data(api.GET("/api/v1/alerts")),
+});
+export const webhooksQuery = queryOptions({
+  queryKey: ["settings", "webhooks"],
+  queryFn: () => data(api.GET("/api/v1/webhooks")),
+});
 
 const DELIVERIES_PAGE = 50;
 const POLL_MS = 4_000; // for each request: a list of ten pages is read again once in 40 s
@@ -43,7 +49,8 @@ const webhookAt = (webhook: string) => ({ params: { path: { webhook } } });
 
 export const alertActs = {
   create: (body: AlertNew) => data(api.POST("/api/v1/alerts", { body })) as Promise<Alert>,
-  update: (id: string, body: Partial<AlertNew>) => data(api.PATCH("/api/v1/alerts/{alert}", { ...alertAt(id), body: body as never })) as Promise<Alert>,
+  update: (id: string, body: Partial<AlertNew>) =>
+    data(api.PATCH("/api/v1/alerts/{alert}", { ...alertAt(id), body })) as Promise<Alert>,
   remove: (id: string) => data(api.DELETE("/api/v1/alerts/{alert}", alertAt(id))),
   test: (id: string) => data(api.POST("/api/v1/alerts/{alert}/test", alertAt(id))),
 };
@@ -51,8 +58,9 @@ export const alertActs = {
 export const webhookActs = {
   create: (body: WebhookNew) => data(api.POST("/api/v1/webhooks", { body })) as Promise<WebhookMade>,
   update: (id: string, body: Partial<WebhookNew> & { new_secret?: boolean }) =>
-    data(api.PATCH("/api/v1/webhooks/{webhook}", { ...webhookAt(id), body: body as never })) as Promise<WebhookMade>,
+    data(api.PATCH("/api/v1/webhooks/{webhook}", { ...webhookAt(id), body })) as Promise<WebhookMade>,
   remove: (id: string) => data(api.DELETE("/api/v1/webhooks/{webhook}", webhookAt(id))),
   test: (id: string) => data(api.POST("/api/v1/webhooks/{webhook}/test", webhookAt(id))),
-  redeliver: (delivery: string) => data(api.POST("/api/v1/deliveries/{delivery}/redeliver", { params: { path: { delivery } } })),
+  redeliver: (delivery: string) =>
+    data(api.POST("/api/v1/deliveries/{delivery}/redeliver", { params: { path: { delivery } } })),
 };

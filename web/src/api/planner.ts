@@ -11,18 +11,31 @@ export type RulesTested = Schemas["RulesTested"];
 export type Backtest = Schemas["Backtest"];
 export type Proposal = Schemas["PlannerProposal"];
 export type RulesDrafted = Schemas["RulesDrafted"];
-export type BacktestChange = { rules?: RuleDocument[]; interval_ms?: string; min_interval_ms?: string; max_interval_ms?: string };
+export type BacktestChange = {
+  rules?: RuleDocument[];
+  interval_ms?: string;
+  min_interval_ms?: string;
+  max_interval_ms?: string;
+};
 export type Mode = "live" | "ask" | "shadow" | "off";
 export type RuleDocument = Record<string, unknown>;
 export type Owner = { endpoint: string } | { job: string };
 
-export const plannerQuery = queryOptions({ queryKey: ["planner", "status"], queryFn: () => data(api.GET("/api/v1/planner")) });
+export const plannerQuery = queryOptions({
+  queryKey: ["planner", "status"],
+  queryFn: () => data(api.GET("/api/v1/planner")),
+});
 
 export const rulesQuery = (of: { endpoint?: string } = {}) =>
   infiniteQueryOptions({
     queryKey: ["planner", "rules", of],
     initialPageParam: null as string | null,
-    queryFn: ({ pageParam }) => data(api.GET("/api/v1/rules", { params: { query: { ...of, limit: 100, ...(pageParam ? { cursor: pageParam } : {}) } } })),
+    queryFn: ({ pageParam }) =>
+      data(
+        api.GET("/api/v1/rules", {
+          params: { query: { ...of, limit: 100, ...(pageParam ? { cursor: pageParam } : {}) } },
+        }),
+      ),
     getNextPageParam: (page) => page.next_cursor,
   });
 
@@ -30,22 +43,38 @@ export const sessionsQuery = (of: { endpoint?: string } = {}, limit = 30) =>
   infiniteQueryOptions({
     queryKey: ["planner", "sessions", of, limit],
     initialPageParam: null as string | null,
-    queryFn: ({ pageParam }) => data(api.GET("/api/v1/sessions", { params: { query: { ...of, limit, ...(pageParam ? { cursor: pageParam } : {}) } } })),
+    queryFn: ({ pageParam }) =>
+      data(
+        api.GET("/api/v1/sessions", {
+          params: { query: { ...of, limit, ...(pageParam ? { cursor: pageParam } : {}) } },
+        }),
+      ),
     getNextPageParam: (page) => page.next_cursor,
   });
 
 export const plannerSessionQuery = (session: string) =>
-  queryOptions({ queryKey: ["planner", "session", session], queryFn: () => data(api.GET("/api/v1/sessions/{session}", { params: { path: { session } } })) });
+  queryOptions({
+    queryKey: ["planner", "session", session],
+    queryFn: () => data(api.GET("/api/v1/sessions/{session}", { params: { path: { session } } })),
+  });
 
 export const proposalsQuery = (of: { endpoint?: string; state?: Proposal["state"] } = {}) =>
   infiniteQueryOptions({
     queryKey: ["planner", "proposals", of],
     initialPageParam: null as string | null,
-    queryFn: ({ pageParam }) => data(api.GET("/api/v1/proposals", { params: { query: { ...of, limit: 50, ...(pageParam ? { cursor: pageParam } : {}) } } })),
+    queryFn: ({ pageParam }) =>
+      data(
+        api.GET("/api/v1/proposals", {
+          params: { query: { ...of, limit: 50, ...(pageParam ? { cursor: pageParam } : {}) } },
+        }),
+      ),
     getNextPageParam: (page) => page.next_cursor,
   });
 
-export const shadowQuery = queryOptions({ queryKey: ["planner", "shadow"], queryFn: () => data(api.GET("/api/v1/planner/shadow", { params: { query: { limit: 50 } } })) });
+export const shadowQuery = queryOptions({
+  queryKey: ["planner", "shadow"],
+  queryFn: () => data(api.GET("/api/v1/planner/shadow", { params: { query: { limit: 50 } } })),
+});
 
 const ruleAt = (rule_id: string) => ({ params: { path: { rule_id } } });
 
@@ -56,22 +85,42 @@ export async function otherRules(owner: Owner, but?: Rule): Promise<RuleDocument
 }
 
 export const plannerActs = {
-  setMode: (mode: Mode, undo = false) => data(api.PUT("/api/v1/planner/mode", { body: { mode, undo } })) as Promise<Schemas["ModeSet"]>,
-  setEndpointMode: (endpoint: string, mode: Mode, undo = false) => data(api.PUT("/api/v1/endpoints/{endpoint}/planner-mode", { params: { path: { endpoint } }, body: { mode, undo } })) as Promise<Schemas["ModeSet"]>,
-  approve: (proposal: string) => data(api.POST("/api/v1/proposals/{proposal}/approve", { params: { path: { proposal } } })) as Promise<Proposal>,
-  reject: (proposal: string, reason: string) => data(api.POST("/api/v1/proposals/{proposal}/reject", { params: { path: { proposal } }, body: { reason } })) as Promise<Proposal>,
+  setMode: (mode: Mode, undo = false) =>
+    data(api.PUT("/api/v1/planner/mode", { body: { mode, undo } })) as Promise<Schemas["ModeSet"]>,
+  setEndpointMode: (endpoint: string, mode: Mode, undo = false) =>
+    data(
+      api.PUT("/api/v1/endpoints/{endpoint}/planner-mode", { params: { path: { endpoint } }, body: { mode, undo } }),
+    ) as Promise<Schemas["ModeSet"]>,
+  approve: (proposal: string) =>
+    data(api.POST("/api/v1/proposals/{proposal}/approve", { params: { path: { proposal } } })) as Promise<Proposal>,
+  reject: (proposal: string, reason: string) =>
+    data(
+      api.POST("/api/v1/proposals/{proposal}/reject", { params: { path: { proposal } }, body: { reason } }),
+    ) as Promise<Proposal>,
   look: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/look", { params: { path: { endpoint } } })),
   removeRule: (id: string) => data(api.DELETE("/api/v1/rules/{rule_id}", ruleAt(id))),
-  addRule: (endpoint: string, rule: RuleDocument) => data(api.POST("/api/v1/rules", { body: { endpoint, rule } as never })),
-  backtest: (owner: Owner, change: BacktestChange) => data(api.POST("/api/v1/backtests", { body: { ...owner, ...change } as never })) as Promise<Backtest>,
-  draftRules: (endpoint: string) => data(api.POST("/api/v1/rules/draft", { body: { endpoint } })) as Promise<RulesDrafted>,
-  testRules: (owner: Owner, rules: RuleDocument[]) => data(api.POST("/api/v1/rules/test", { body: { ...owner, rules, limit: 200 } as never })) as Promise<RulesTested>,
+  addRule: (endpoint: string, rule: RuleDocument) => data(api.POST("/api/v1/rules", { body: { endpoint, rule } })),
+  backtest: (owner: Owner, change: BacktestChange) =>
+    data(api.POST("/api/v1/backtests", { body: { ...owner, ...change } })) as Promise<Backtest>,
+  draftRules: (endpoint: string) =>
+    data(api.POST("/api/v1/rules/draft", { body: { endpoint } })) as Promise<RulesDrafted>,
+  testRules: (owner: Owner, rules: RuleDocument[]) =>
+    data(api.POST("/api/v1/rules/test", { body: { ...owner, rules, limit: 200 } })) as Promise<RulesTested>,
 };
 
 /** Keep a rule, or with `dryRun` only learn whether it could be kept. A change names every key that went. */
 export function putRule(owner: Owner, rule: RuleDocument, before: Rule | undefined, dryRun: boolean): Promise<unknown> {
   const query = { dry_run: dryRun };
-  if (!before) return data(api.POST("/api/v1/rules", { params: { query }, body: { ...owner, rule } as never }));
-  const gone = Object.fromEntries(Object.keys(before.rule).filter((key) => !(key in rule)).map((key) => [key, null]));
-  return data(api.PATCH("/api/v1/rules/{rule_id}", { params: { path: { rule_id: before.id }, query }, body: { rule: { ...rule, ...gone } } as never }));
+  if (!before) return data(api.POST("/api/v1/rules", { params: { query }, body: { ...owner, rule } }));
+  const gone = Object.fromEntries(
+    Object.keys(before.rule)
+      .filter((key) => !(key in rule))
+      .map((key) => [key, null]),
+  );
+  return data(
+    api.PATCH("/api/v1/rules/{rule_id}", {
+      params: { path: { rule_id: before.id }, query },
+      body: { rule: { ...rule, ...gone } },
+    }),
+  );
 }

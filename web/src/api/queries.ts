@@ -1,17 +1,18 @@
 /** What pages read. The first part of a key says what makes it old; see `live`. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, data } from "./client";
-import type { Run } from "./types";
-
-export type EndpointFilters = { text?: string; state?: string; job?: string; sort?: string };
-export type RunFilters = { sort?: string; endpoint?: string; status?: string; trigger?: string; since?: string; until?: string };
+import type { EndpointFilters, EventFilters, Run, RunFilters } from "./types";
 
 const PAGE = 50;
 const NEXT_PAGE = 200; // who scrolls on wants many
 
 /** The page of a list that begins at a cursor. Of a whole list the first page also counts all, and the next ones are longer. */
 export const pageOf = (limit: number, cursor: string | null) =>
-  limit === PAGE ? (cursor ? { limit: NEXT_PAGE, cursor } : { limit, with_total: true }) : { limit, ...(cursor ? { cursor } : {}) };
+  limit === PAGE
+    ? cursor
+      ? { limit: NEXT_PAGE, cursor }
+      : { limit, with_total: true }
+    : { limit, ...(cursor ? { cursor } : {}) };
 
 export const endpointsQuery = (filters: EndpointFilters, limit = PAGE) =>
   infiniteQueryOptions({
@@ -19,7 +20,7 @@ export const endpointsQuery = (filters: EndpointFilters, limit = PAGE) =>
     initialPageParam: null as string | null,
     queryFn: ({ pageParam }) => {
       const query = { ...filters, ...pageOf(limit, pageParam) };
-      return data(api.GET("/api/v1/endpoints", { params: { query: query as never } }));
+      return data(api.GET("/api/v1/endpoints", { params: { query } }));
     },
     getNextPageParam: (page) => page.next_cursor,
   });
@@ -64,7 +65,7 @@ export const runsQuery = (filters: RunFilters, limit = PAGE) =>
     initialPageParam: null as string | null,
     queryFn: ({ pageParam }) => {
       const query = { ...filters, ...pageOf(limit, pageParam) };
-      return data(api.GET("/api/v1/runs", { params: { query: query as never } }));
+      return data(api.GET("/api/v1/runs", { params: { query } }));
     },
     getNextPageParam: (page) => page.next_cursor,
   });
@@ -84,15 +85,28 @@ export const neighboursQuery = (run: Run) =>
   queryOptions({
     queryKey: ["runs", "neighbours", run.id, run.endpoint_id],
     queryFn: async (): Promise<Neighbours> => {
-      const list = (query: object) => data(api.GET("/api/v1/endpoints/{endpoint}/runs", { params: { path: { endpoint: run.endpoint_id }, query: query as never } }));
+      const list = (query: { since?: string; until: string; limit: number }) =>
+        data(
+          api.GET("/api/v1/endpoints/{endpoint}/runs", {
+            params: { path: { endpoint: run.endpoint_id }, query: query },
+          }),
+        );
       const earlier = (await list({ until: run.started_at, limit: 10 })).items.filter((each) => each.id < run.id); // ids follow time
       let later: Run[] = [];
       for (const span of AROUND_MS) {
-        const found = (await list({ since: run.started_at, until: new Date(Date.parse(run.started_at) + span).toISOString(), limit: 200 })).items;
+        const found = (
+          await list({
+            since: run.started_at,
+            until: new Date(Date.parse(run.started_at) + span).toISOString(),
+            limit: 200,
+          })
+        ).items;
         later = found.filter((each) => each.id > run.id); // an id may be made just before the run starts, so it need not be among them itself
         if (later.length) break;
       }
-      const attempts = [...later, run, ...earlier].filter((each) => each.slot_at === run.slot_at && each.trigger !== "test").reverse();
+      const attempts = [...later, run, ...earlier]
+        .filter((each) => each.slot_at === run.slot_at && each.trigger !== "test")
+        .reverse();
       return { before: earlier[0]?.id ?? null, after: later.at(-1)?.id ?? null, attempts };
     },
   });
@@ -121,10 +135,10 @@ export const workersQuery = queryOptions({
   refetchInterval: 15_000,
 });
 
-export const eventsQuery = (filters: { type?: string; endpoint?: string }, limit: number) =>
+export const eventsQuery = (filters: EventFilters, limit: number) =>
   queryOptions({
     queryKey: ["events", filters, limit],
-    queryFn: () => data(api.GET("/api/v1/events", { params: { query: { ...filters, limit } as never } })),
+    queryFn: () => data(api.GET("/api/v1/events", { params: { query: { ...filters, limit } } })),
   });
 
 export type Recent = { runs: { id: string; status: string; duration_ms: number | null }[]; p95_ms: number | null };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makeParser, type Message } from "./stream";
+import { type Message, makeParser } from "./stream";
 
 function parsed(...chunks: string[]): Message[] {
   const found: Message[] = [];

@@ -1,8 +1,16 @@
 /** One endpoint: what it does now, when it runs next and why, how it has been, and everything that can be done with it. */
-import { Alert, Anchor, Button, Card, Code, Grid, Group, Menu, Stack, Table, Text, Title } from "@mantine/core";
-import { IconAlertTriangle, IconChevronDown, IconCopy, IconEdit, IconHourglass, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
+import { Alert, Button, Card, Code, Grid, Group, Menu, Stack, Table, Text, Title } from "@mantine/core";
+import {
+  IconAlertTriangle,
+  IconChevronDown,
+  IconCopy,
+  IconEdit,
+  IconHourglass,
+  IconPlayerPause,
+  IconPlayerPlay,
+} from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { acts } from "../api/acts";
 import { decisionQuery, endpointQuery, healthQuery, previewQuery, runsQuery } from "../api/queries";
@@ -12,6 +20,7 @@ import { Confirm } from "../parts/Confirm";
 import { Facts } from "../parts/Facts";
 import { IntervalChart } from "../parts/IntervalChart";
 import { Later } from "../parts/Later";
+import { AnchorLink, ButtonLink, MenuItemLink } from "../parts/links";
 import { NextRun, nextRunOf } from "../parts/NextRun";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
@@ -26,12 +35,12 @@ import { actorWords } from "../words/actor";
 import { duration, took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
 import { isFailed, sourceWords } from "../words/state";
-import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/Advice";
-import { ProposalsCard } from "./planner/Proposals";
 import { Adapted } from "./endpoint/Adapted";
+import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/Advice";
 import { Hints } from "./endpoint/Hints";
 import { PauseForm } from "./endpoint/PauseForm";
 import { TestCall } from "./endpoint/TestCall";
+import { ProposalsCard } from "./planner/Proposals";
 
 const LISTED = 12; // runs, before somebody asks for more
 const WAIT_LOOK_MS = 3_000; // no event says that a queue has moved
@@ -39,7 +48,12 @@ const WAIT_LOOK_MS = 3_000; // no event says that a queue has moved
 export function EndpointDetail() {
   const { endpoint: id } = useParams({ from: "/inside/endpoints/$endpoint" });
   const endpoint = useQuery(endpointQuery(id));
-  if (endpoint.error && !endpoint.data) return <Page title="Endpoint"><Failed fault={endpoint.error} retry={() => void endpoint.refetch()} /></Page>;
+  if (endpoint.error && !endpoint.data)
+    return (
+      <Page title="Endpoint">
+        <Failed fault={endpoint.error} retry={() => void endpoint.refetch()} />
+      </Page>
+    );
   if (!endpoint.data) return <PendingPage />;
   return <Shown endpoint={endpoint.data} />;
 }
@@ -53,14 +67,34 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Page
       title={endpoint.name}
-      heading={<Group gap="sm">{endpoint.name} <EndpointState endpoint={endpoint} /></Group>}
-      about={<><Anchor component={Link} to="/endpoints" search={{ job: endpoint.job } as never} size="sm" underline="always">{endpoint.job}</Anchor> · {scheduleWords(endpoint)} · <span className="mono breaks">{endpoint.method} {endpoint.url}</span></>}
+      heading={
+        <Group gap="sm">
+          {endpoint.name} <EndpointState endpoint={endpoint} />
+        </Group>
+      }
+      about={
+        <>
+          <AnchorLink to="/endpoints" search={{ job: endpoint.job }} size="sm" underline="always">
+            {endpoint.job}
+          </AnchorLink>{" "}
+          · {scheduleWords(endpoint)} ·{" "}
+          <span className="mono breaks">
+            {endpoint.method} {endpoint.url}
+          </span>
+        </>
+      }
       actions={<Actions endpoint={endpoint} />}
     >
-      {endpoint.description && <Text size="sm" className="breaks">{endpoint.description}</Text>}
+      {endpoint.description && (
+        <Text size="sm" className="breaks">
+          {endpoint.description}
+        </Text>
+      )}
       <Notices endpoint={endpoint} />
       <WaitNotice endpoint={endpoint} />
-      {endpoint.status === "active" && endpoint.failure_count > 0 && <Failing endpoint={endpoint} last={shown.find((run) => isFailed(run.status))} />}
+      {endpoint.status === "active" && endpoint.failure_count > 0 && (
+        <Failing endpoint={endpoint} last={shown.find((run) => isFailed(run.status))} />
+      )}
       <Adapted endpoint={endpoint} />
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 7 }}>
@@ -68,19 +102,49 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
             <WhyCard endpoint={endpoint} />
             <Hints endpoint={endpoint} />
             <Card>
-              <Title order={2} mb="sm">Time between runs</Title>
-              <IntervalChart endpoint={endpoint} runs={shown} planned={endpoint.status === "active" ? (preview.data?.runs ?? []) : []} />
+              <Title order={2} mb="sm">
+                Time between runs
+              </Title>
+              <IntervalChart
+                endpoint={endpoint}
+                runs={shown}
+                planned={endpoint.status === "active" ? (preview.data?.runs ?? []) : []}
+              />
             </Card>
             <Later>
               <ProposalsCard endpoint={endpoint} />
               <RulesCard endpoint={endpoint} />
               <SessionsCard endpoint={endpoint} />
               <Card>
-                <Group justify="space-between" mb="sm"><Title order={2}>Runs</Title><RunBars runs={shown} /></Group>
+                <Group justify="space-between" mb="sm">
+                  <Title order={2}>Runs</Title>
+                  <RunBars runs={shown} />
+                </Group>
                 {runs.error ? <Failed fault={runs.error} retry={() => void runs.refetch()} /> : null}
-                {runs.data && (shown.length ? <RunTable runs={isLong ? shown.slice(0, LISTED) : shown} hideEndpoint plain /> : <Text size="sm" c="dimmed">It has not run yet.</Text>)}
-                {isLong && <Button variant="default" size="xs" mt="sm" onClick={() => setAllRuns(true)}>Show more</Button>}
-                {!isLong && runs.hasNextPage && <Button variant="default" size="xs" mt="sm" loading={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>Show more</Button>}
+                {runs.data &&
+                  (shown.length ? (
+                    <RunTable runs={isLong ? shown.slice(0, LISTED) : shown} hideEndpoint plain />
+                  ) : (
+                    <Text size="sm" c="dimmed">
+                      It has not run yet.
+                    </Text>
+                  ))}
+                {isLong && (
+                  <Button variant="default" size="xs" mt="sm" onClick={() => setAllRuns(true)}>
+                    Show more
+                  </Button>
+                )}
+                {!isLong && runs.hasNextPage && (
+                  <Button
+                    variant="default"
+                    size="xs"
+                    mt="sm"
+                    loading={runs.isFetchingNextPage}
+                    onClick={() => void runs.fetchNextPage()}
+                  >
+                    Show more
+                  </Button>
+                )}
               </Card>
             </Later>
           </Stack>
@@ -90,8 +154,8 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
             <NextCard endpoint={endpoint} />
             <HealthCard endpoint={endpoint} />
             <Later>
-                <PlannerCard endpoint={endpoint} />
-                <LimitsCard endpoint={endpoint} />
+              <PlannerCard endpoint={endpoint} />
+              <LimitsCard endpoint={endpoint} />
             </Later>
           </Stack>
         </Grid.Col>
@@ -104,14 +168,55 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
   const resume = useAct(() => acts.resume(endpoint.id), { done: "It runs again" });
   const by = endpoint.pause_author;
   const mayRun = useMay("run");
-  const button = mayRun && <Button size="xs" variant="default" mt="xs" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>Resume</Button>;
+  const button = mayRun && (
+    <Button size="xs" variant="default" mt="xs" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>
+      Resume
+    </Button>
+  );
   if (endpoint.status === "paused") {
-    return <Alert color="orange" title={by ? `Paused by ${actorWords(by)}` : "Paused"}><Text size="sm" className="breaks">{endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}{nextRunOf(endpoint) ? <>It goes on <When at={endpoint.paused_until} />.</> : "Until it is resumed."}</Text>{button}</Alert>;
+    return (
+      <Alert color="orange" title={by ? `Paused by ${actorWords(by)}` : "Paused"}>
+        <Text size="sm" className="breaks">
+          {endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}
+          {nextRunOf(endpoint) ? (
+            <>
+              It goes on <When at={endpoint.paused_until} />.
+            </>
+          ) : (
+            "Until it is resumed."
+          )}
+        </Text>
+        {button}
+      </Alert>
+    );
   }
-  if (endpoint.status === "parked") return <Alert color="red" icon={<IconAlertTriangle />} title="Parked"><Text size="sm" className="breaks">{endpoint.parked_reason}</Text>{button}</Alert>;
-  if (endpoint.status === "job-paused") return <Alert color="orange" title="Its job is paused">Resume the job {endpoint.job}, and it goes on.</Alert>;
-  if (endpoint.status === "deferred") return <Alert color="orange" title="The runs of the month are used up">It goes on <When at={endpoint.deferred_until} />, or when the quota is raised.</Alert>;
-  if (endpoint.status === "archived") return <Alert color="gray" title="Archived">It is kept with its runs, and never runs again.</Alert>;
+  if (endpoint.status === "parked")
+    return (
+      <Alert color="red" icon={<IconAlertTriangle />} title="Parked">
+        <Text size="sm" className="breaks">
+          {endpoint.parked_reason}
+        </Text>
+        {button}
+      </Alert>
+    );
+  if (endpoint.status === "job-paused")
+    return (
+      <Alert color="orange" title="Its job is paused">
+        Resume the job {endpoint.job}, and it goes on.
+      </Alert>
+    );
+  if (endpoint.status === "deferred")
+    return (
+      <Alert color="orange" title="The runs of the month are used up">
+        It goes on <When at={endpoint.deferred_until} />, or when the quota is raised.
+      </Alert>
+    );
+  if (endpoint.status === "archived")
+    return (
+      <Alert color="gray" title="Archived">
+        It is kept with its runs, and never runs again.
+      </Alert>
+    );
   return null;
 }
 
@@ -119,12 +224,22 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
 function WaitNotice({ endpoint }: { endpoint: Endpoint }) {
   const dueMs = Date.parse(endpoint.run_requested_at ?? endpoint.next_run_at ?? "");
   const isDue = useNow() >= dueMs && !endpoint.running && endpoint.status === "active";
-  const waiting = useQuery({ ...decisionQuery(endpoint.id), refetchInterval: isDue ? WAIT_LOOK_MS : false }).data?.waiting;
+  const waiting = useQuery({ ...decisionQuery(endpoint.id), refetchInterval: isDue ? WAIT_LOOK_MS : false }).data
+    ?.waiting;
   if (!waiting || !isDue) return null;
   return (
-    <Alert color="orange" role="note" icon={<IconHourglass />} title={waiting.name ? `Waiting for ${waiting.name}` : "Waiting for its turn"}>
-      <Text size="sm" className="breaks">{waiting.text}</Text>
-      <Text size="sm" className="breaks" mt={4}>{waiting.advice}</Text>
+    <Alert
+      color="orange"
+      role="note"
+      icon={<IconHourglass />}
+      title={waiting.name ? `Waiting for ${waiting.name}` : "Waiting for its turn"}
+    >
+      <Text size="sm" className="breaks">
+        {waiting.text}
+      </Text>
+      <Text size="sm" className="breaks" mt={4}>
+        {waiting.advice}
+      </Text>
     </Alert>
   );
 }
@@ -134,12 +249,36 @@ function Failing({ endpoint, last }: { endpoint: Endpoint; last: Run | undefined
   const mayRun = useMay("run");
   const [asked, setAsked] = useState(false);
   return (
-    <Alert color="red" role="note" icon={<IconAlertTriangle />} title={endpoint.failure_count === 1 ? "The last run failed" : `The last ${endpoint.failure_count} runs failed`}>
-      {last?.error && <Text size="sm" className="breaks">{last.error}</Text>}
+    <Alert
+      color="red"
+      role="note"
+      icon={<IconAlertTriangle />}
+      title={endpoint.failure_count === 1 ? "The last run failed" : `The last ${endpoint.failure_count} runs failed`}
+    >
+      {last?.error && (
+        <Text size="sm" className="breaks">
+          {last.error}
+        </Text>
+      )}
       <Group gap="md" mt="xs">
-        {last && <Anchor component={Link} to="/runs/$run" params={{ run: last.id } as never} size="sm" underline="always">What came back</Anchor>}
-        <Anchor component={Link} to="/settings" search={{ tab: "alerts" } as never} size="sm" underline="always">Who is told of it</Anchor>
-        {mayRun && <Button size="xs" variant="default" leftSection={<IconPlayerPause size={14} />} onClick={() => setAsked(true)}>Keep it quiet</Button>}
+        {last && (
+          <AnchorLink to="/runs/$run" params={{ run: last.id }} size="sm" underline="always">
+            What came back
+          </AnchorLink>
+        )}
+        <AnchorLink to="/settings" search={{ tab: "alerts" }} size="sm" underline="always">
+          Who is told of it
+        </AnchorLink>
+        {mayRun && (
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<IconPlayerPause size={14} />}
+            onClick={() => setAsked(true)}
+          >
+            Keep it quiet
+          </Button>
+        )}
       </Group>
       {asked && <PauseForm endpoint={endpoint} close={() => setAsked(false)} />}
     </Alert>
@@ -155,32 +294,95 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
   const run = useAct(() => acts.run(endpoint.id), { done: `${endpoint.name} was asked to run` });
   const reset = useAct(() => acts.reset(endpoint.id), { done: "Failures are forgotten" });
   const archive = useAct(() => acts.archive(endpoint.id), { done: `${endpoint.name} is archived`, after: close });
-  const remove = useAct(() => acts.remove(endpoint.id), { done: `${endpoint.name} is deleted`, after: () => void navigate({ to: "/endpoints" }) });
+  const remove = useAct(() => acts.remove(endpoint.id), {
+    done: `${endpoint.name} is deleted`,
+    after: () => void navigate({ to: "/endpoints" }),
+  });
   if (endpoint.status === "archived" && !mayWrite) return null;
   const isArchived = endpoint.status === "archived";
   return (
     <>
-      {mayRun && !isArchived && <Button leftSection={<IconPlayerPlay size={16} />} loading={run.isPending} onClick={() => run.mutate(undefined)}>Run now</Button>}
-      {mayRun && endpoint.status === "active" && <Button variant="default" leftSection={<IconPlayerPause size={16} />} onClick={() => setAsked("pause")}>Pause</Button>}
-      {mayWrite && !isArchived && <Button variant="default" leftSection={<IconEdit size={16} />} component={Link} to="/endpoints/$endpoint/edit" params={{ endpoint: endpoint.id } as never}>Edit</Button>}
+      {mayRun && !isArchived && (
+        <Button
+          leftSection={<IconPlayerPlay size={16} />}
+          loading={run.isPending}
+          onClick={() => run.mutate(undefined)}
+        >
+          Run now
+        </Button>
+      )}
+      {mayRun && endpoint.status === "active" && (
+        <Button variant="default" leftSection={<IconPlayerPause size={16} />} onClick={() => setAsked("pause")}>
+          Pause
+        </Button>
+      )}
+      {mayWrite && !isArchived && (
+        <ButtonLink
+          variant="default"
+          leftSection={<IconEdit size={16} />}
+          to="/endpoints/$endpoint/edit"
+          params={{ endpoint: endpoint.id }}
+        >
+          Edit
+        </ButtonLink>
+      )}
       <Menu position="bottom-end">
-        <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={16} />}>More</Button></Menu.Target>
+        <Menu.Target>
+          <Button variant="default" rightSection={<IconChevronDown size={16} />}>
+            More
+          </Button>
+        </Menu.Target>
         <Menu.Dropdown>
           {mayRun && !isArchived && <Menu.Item onClick={() => setAsked("test")}>Send a test call…</Menu.Item>}
-          {mayRun && !isArchived && <Menu.Item onClick={() => reset.mutate(undefined)} disabled={!endpoint.failure_count}>Reset failures</Menu.Item>}
-          {mayWrite && <Menu.Item leftSection={<IconCopy size={14} />} component={Link} to="/endpoints/new" search={{ copy: endpoint.id } as never}>Make a copy</Menu.Item>}
-          <Menu.Item component={Link} to="/events" search={{ endpoint: endpoint.id } as never}>Its events</Menu.Item>
+          {mayRun && !isArchived && (
+            <Menu.Item onClick={() => reset.mutate(undefined)} disabled={!endpoint.failure_count}>
+              Reset failures
+            </Menu.Item>
+          )}
+          {mayWrite && (
+            <MenuItemLink leftSection={<IconCopy size={14} />} to="/endpoints/new" search={{ copy: endpoint.id }}>
+              Make a copy
+            </MenuItemLink>
+          )}
+          <MenuItemLink to="/events" search={{ endpoint: endpoint.id }}>
+            Its events
+          </MenuItemLink>
           {mayWrite && <Menu.Divider />}
-          {mayWrite && !isArchived && <Menu.Item color="red" onClick={() => setAsked("archive")}>Archive…</Menu.Item>}
-          {mayWrite && <Menu.Item color="red" onClick={() => setAsked("delete")}>Delete…</Menu.Item>}
+          {mayWrite && !isArchived && (
+            <Menu.Item color="red" onClick={() => setAsked("archive")}>
+              Archive…
+            </Menu.Item>
+          )}
+          {mayWrite && (
+            <Menu.Item color="red" onClick={() => setAsked("delete")}>
+              Delete…
+            </Menu.Item>
+          )}
         </Menu.Dropdown>
       </Menu>
       {asked === "pause" && <PauseForm endpoint={endpoint} close={close} />}
       {asked === "test" && <TestCall endpoint={endpoint} close={close} />}
-      <Confirm opened={asked === "archive"} onClose={close} title={`Archive ${endpoint.name}?`} verb="Archive" danger busy={archive.isPending} onConfirm={() => archive.mutate(undefined)}>
+      <Confirm
+        opened={asked === "archive"}
+        onClose={close}
+        title={`Archive ${endpoint.name}?`}
+        verb="Archive"
+        danger
+        busy={archive.isPending}
+        onConfirm={() => archive.mutate(undefined)}
+      >
         It is kept with its runs, never runs again, and its name is free for another.
       </Confirm>
-      <Confirm opened={asked === "delete"} onClose={close} title={`Delete ${endpoint.name}?`} verb="Delete for good" danger busy={remove.isPending} typed={endpoint.name} onConfirm={() => remove.mutate(undefined)}>
+      <Confirm
+        opened={asked === "delete"}
+        onClose={close}
+        title={`Delete ${endpoint.name}?`}
+        verb="Delete for good"
+        danger
+        busy={remove.isPending}
+        typed={endpoint.name}
+        onConfirm={() => remove.mutate(undefined)}
+      >
         The endpoint and all its runs are removed. There is no way back; archiving keeps them.
       </Confirm>
     </>
@@ -190,29 +392,54 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
 function WhyCard({ endpoint }: { endpoint: Endpoint }) {
   const decision = useQuery(decisionQuery(endpoint.id));
   const nowMs = useNow();
-  const isFirst = endpoint.status === "active" && !endpoint.last_run_at && endpoint.spread && endpoint.source === "baseline-interval";
+  const isFirst =
+    endpoint.status === "active" && !endpoint.last_run_at && endpoint.spread && endpoint.source === "baseline-interval";
   const waiting = decision.data?.waiting;
   const sentences = (decision.data?.sentences ?? [])
     .filter((each) => each !== waiting?.text && each !== waiting?.advice && !isShownElsewhere(each))
     .map(onThisPage);
   return (
     <Card>
-      <Title order={2} mb={4}>Next run, and why</Title>
+      <Title order={2} mb={4}>
+        Next run, and why
+      </Title>
       {decision.error ? <Failed fault={decision.error} retry={() => void decision.refetch()} /> : null}
-      <Text fz={22} fw={650} component="div"><NextRun endpoint={endpoint} /></Text>
+      <Text fz={22} fw={650} component="div">
+        <NextRun endpoint={endpoint} />
+      </Text>
       {nextRunOf(endpoint) && <Text size="sm">Set by the {sourceWords(endpoint.source)}.</Text>}
-      {isFirst && <Text size="sm" c="dimmed">Its first run stands at a place of its own within the interval, so that endpoints do not all call at once. Run now does not wait for it.</Text>}
-      <Stack gap={2} mb="md" mt={4}>{sentences.map((each) => <Text key={each} size="sm" c="dimmed" className="breaks">{each}</Text>)}</Stack>
-      {decision.data && decision.data.trail.length > 0 && <Trail steps={decision.data.trail} fromMs={Math.min(nowMs, Date.parse(endpoint.last_run_at ?? endpoint.created_at))} />}
+      {isFirst && (
+        <Text size="sm" c="dimmed">
+          Its first run stands at a place of its own within the interval, so that endpoints do not all call at once. Run
+          now does not wait for it.
+        </Text>
+      )}
+      <Stack gap={2} mb="md" mt={4}>
+        {sentences.map((each) => (
+          <Text key={each} size="sm" c="dimmed" className="breaks">
+            {each}
+          </Text>
+        ))}
+      </Stack>
+      {decision.data && decision.data.trail.length > 0 && (
+        <Trail
+          steps={decision.data.trail}
+          fromMs={Math.min(nowMs, Date.parse(endpoint.last_run_at ?? endpoint.created_at))}
+        />
+      )}
     </Card>
   );
 }
 
 /** The sentences are those of the command line; what it names as a command is a button here. */
-const onThisPage = (sentence: string): string => sentence.replace("mainspring endpoint reset", "Reset failures, under More").replace(/: mainspring endpoint resume .*\.$/, ".");
+const onThisPage = (sentence: string): string =>
+  sentence
+    .replace("mainspring endpoint reset", "Reset failures, under More")
+    .replace(/: mainspring endpoint resume .*\.$/, ".");
 
 /** The instant stands above, hints and steps stand below as pictures: the rest is worth reading. */
-const isShownElsewhere = (sentence: string): boolean => /^( |How this was decided|In force:|'.*' (runs next at|was due at|is paused until) )/s.test(sentence);
+const isShownElsewhere = (sentence: string): boolean =>
+  /^( |How this was decided|In force:|'.*' (runs next at|was due at|is paused until) )/s.test(sentence);
 
 function NextCard({ endpoint }: { endpoint: Endpoint }) {
   const [fails, setFails] = useState(false);
@@ -221,18 +448,34 @@ function NextCard({ endpoint }: { endpoint: Endpoint }) {
     <Card>
       <Group justify="space-between" mb="sm">
         <Title order={2}>What comes</Title>
-        <Button size="compact-xs" variant={fails ? "light" : "default"} color={fails ? "red" : undefined} aria-pressed={fails} onClick={() => setFails(!fails)}>What if every run fails?</Button>
+        <Button
+          size="compact-xs"
+          variant={fails ? "light" : "default"}
+          color={fails ? "red" : undefined}
+          aria-pressed={fails}
+          onClick={() => setFails(!fails)}
+        >
+          What if every run fails?
+        </Button>
       </Group>
       {preview.error ? <Failed fault={preview.error} retry={() => void preview.refetch()} /> : null}
       <Stack gap={3} component="ol" style={{ listStyle: "none", margin: 0, padding: 0 }}>
         {(preview.data?.runs ?? []).slice(0, 8).map((planned) => (
           <Group key={planned.next_run_at} component="li" justify="space-between" gap="xs">
-            <Text size="sm" component="span"><When at={planned.next_run_at} /></Text>
-            <Text size="xs" c="dimmed">{sourceWords(planned.source)}</Text>
+            <Text size="sm" component="span">
+              <When at={planned.next_run_at} />
+            </Text>
+            <Text size="xs" c="dimmed">
+              {sourceWords(planned.source)}
+            </Text>
           </Group>
         ))}
       </Stack>
-      {preview.data && !preview.data.runs.length && <Text size="sm" c="dimmed">Nothing is planned.</Text>}
+      {preview.data && !preview.data.runs.length && (
+        <Text size="sm" c="dimmed">
+          Nothing is planned.
+        </Text>
+      )}
     </Card>
   );
 }
@@ -241,21 +484,44 @@ function HealthCard({ endpoint }: { endpoint: Endpoint }) {
   const health = useQuery(healthQuery(endpoint.id));
   return (
     <Card>
-      <Title order={2} mb="sm">Health</Title>
+      <Title order={2} mb="sm">
+        Health
+      </Title>
       {health.error ? <Failed fault={health.error} retry={() => void health.refetch()} /> : null}
       {health.data && (
         <Table verticalSpacing={4} withRowBorders={false} className="tabular flush">
-          <Table.Thead><Table.Tr><Table.Th>Last</Table.Th><Table.Th ta="right">Runs</Table.Th><Table.Th ta="right">Success</Table.Th><Table.Th ta="right">p50</Table.Th><Table.Th ta="right">p95</Table.Th></Table.Tr></Table.Thead>
-          <Table.Tbody>{health.data.windows.map((each: HealthWindow) => (
-            <Table.Tr key={each.window}>
-              <Table.Td>{each.window}</Table.Td><Table.Td ta="right">{each.runs.toLocaleString()}</Table.Td>
-              <Table.Td ta="right" style={{ color: each.success_share !== null && each.success_share < 0.95 ? "var(--bad)" : undefined }}>{each.success_share === null ? "–" : `${(each.success_share * 100).toFixed(1)} %`}</Table.Td>
-              <Table.Td ta="right">{took(each.latency_p50_ms)}</Table.Td><Table.Td ta="right">{took(each.latency_p95_ms)}</Table.Td>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Last</Table.Th>
+              <Table.Th ta="right">Runs</Table.Th>
+              <Table.Th ta="right">Success</Table.Th>
+              <Table.Th ta="right">p50</Table.Th>
+              <Table.Th ta="right">p95</Table.Th>
             </Table.Tr>
-          ))}</Table.Tbody>
+          </Table.Thead>
+          <Table.Tbody>
+            {health.data.windows.map((each: HealthWindow) => (
+              <Table.Tr key={each.window}>
+                <Table.Td>{each.window}</Table.Td>
+                <Table.Td ta="right">{each.runs.toLocaleString()}</Table.Td>
+                <Table.Td
+                  ta="right"
+                  style={{ color: each.success_share !== null && each.success_share < 0.95 ? "var(--bad)" : undefined }}
+                >
+                  {each.success_share === null ? "–" : `${(each.success_share * 100).toFixed(1)} %`}
+                </Table.Td>
+                <Table.Td ta="right">{took(each.latency_p50_ms)}</Table.Td>
+                <Table.Td ta="right">{took(each.latency_p95_ms)}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
         </Table>
       )}
-      {endpoint.failure_count > 0 && <Text size="sm" c="red" mt="xs">{endpoint.failure_count === 1 ? "The last run failed" : `The last ${endpoint.failure_count} runs failed`}</Text>}
+      {endpoint.failure_count > 0 && (
+        <Text size="sm" c="red" mt="xs">
+          {endpoint.failure_count === 1 ? "The last run failed" : `The last ${endpoint.failure_count} runs failed`}
+        </Text>
+      )}
     </Card>
   );
 }
@@ -264,19 +530,47 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
   const limit = (ms: number | null) => (ms === null ? "none" : duration(ms));
   return (
     <Card>
-      <Title order={2} mb="sm">Settings</Title>
-      <Facts rows={[
-        ["Schedule", endpoint.cron ? <>{scheduleWords(endpoint)} <Code>{endpoint.cron}</Code> {endpoint.timezone}</> : scheduleWords(endpoint)],
-        ["Never closer than", limit(endpoint.min_interval_ms)],
-        ["Never farther than", limit(endpoint.max_interval_ms)],
-        ["Timeout", duration(endpoint.timeout_ms)],
-        ["Success is", endpoint.condition ? <Code className="breaks">{endpoint.condition}</Code> : endpoint.accept_codes.length ? endpoint.accept_codes.join(", ") : "any 2xx"],
-        ["After failures", endpoint.backoff === "monitor" ? "backs off up to an hour" : "doubles the interval up to 32 times"],
-        ["Missed slots", endpoint.misfire.replace("_", " ")],
-        ["Managed by", endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "hand, here or by command"],
-        ["Changed", <When at={endpoint.updated_at} />],
-        ["Id", <span className="mono">{endpoint.id}</span>],
-      ]} />
+      <Title order={2} mb="sm">
+        Settings
+      </Title>
+      <Facts
+        rows={[
+          [
+            "Schedule",
+            endpoint.cron ? (
+              <>
+                {scheduleWords(endpoint)} <Code>{endpoint.cron}</Code> {endpoint.timezone}
+              </>
+            ) : (
+              scheduleWords(endpoint)
+            ),
+          ],
+          ["Never closer than", limit(endpoint.min_interval_ms)],
+          ["Never farther than", limit(endpoint.max_interval_ms)],
+          ["Timeout", duration(endpoint.timeout_ms)],
+          [
+            "Success is",
+            endpoint.condition ? (
+              <Code className="breaks">{endpoint.condition}</Code>
+            ) : endpoint.accept_codes.length ? (
+              endpoint.accept_codes.join(", ")
+            ) : (
+              "any 2xx"
+            ),
+          ],
+          [
+            "After failures",
+            endpoint.backoff === "monitor" ? "backs off up to an hour" : "doubles the interval up to 32 times",
+          ],
+          ["Missed slots", endpoint.misfire.replace("_", " ")],
+          [
+            "Managed by",
+            endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "hand, here or by command",
+          ],
+          ["Changed", <When at={endpoint.updated_at} />],
+          ["Id", <span className="mono">{endpoint.id}</span>],
+        ]}
+      />
     </Card>
   );
 }

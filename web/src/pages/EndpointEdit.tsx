@@ -15,7 +15,7 @@ import {
 } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useMemo, useRef, useState } from "react";
 import { acts } from "../api/acts";
 import { asProblem, Problem } from "../api/client";
@@ -23,13 +23,23 @@ import { endpointQuery, jobsQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint } from "../api/types";
 import { LeaveDialog } from "../parts/LeaveDialog";
+import { ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { useAct } from "../parts/useAct";
 import { useEdits } from "../shell/edits";
-import { copyOf, type Draft, draftOf, EMPTY, METHODS, type MissingSecret, secretsToEnter, wishOf } from "./endpoint/draft";
-import { MONO, Sections, sectionsOf } from "./endpoint/Sections";
+import {
+  copyOf,
+  type Draft,
+  draftOf,
+  EMPTY,
+  METHODS,
+  type MissingSecret,
+  secretsToEnter,
+  wishOf,
+} from "./endpoint/draft";
 import { Rehearsal } from "./endpoint/Rehearsal";
+import { MONO, Sections, sectionsOf } from "./endpoint/Sections";
 import { CallOutcome } from "./endpoint/TestCall";
 
 /** On a narrow screen it stands below all else. */
@@ -230,18 +240,13 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
                   Send a test call
                 </Button>
                 {saved ? (
-                  <Button
-                    variant="subtle"
-                    color="gray"
-                    component={Link}
-                    to={`/endpoints/${encodeURIComponent(saved.id)}`}
-                  >
+                  <ButtonLink variant="subtle" color="gray" to="/endpoints/$endpoint" params={{ endpoint: saved.id }}>
                     Cancel
-                  </Button>
+                  </ButtonLink>
                 ) : (
-                  <Button variant="subtle" color="gray" component={Link} to="/endpoints">
+                  <ButtonLink variant="subtle" color="gray" to="/endpoints">
                     Cancel
-                  </Button>
+                  </ButtonLink>
                 )}
               </Group>
             </Stack>

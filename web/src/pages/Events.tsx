@@ -6,12 +6,7 @@ import { eventsQuery } from "../api/queries";
 import { Feed, newestFirst } from "../parts/Feed";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
-
-const TYPES = [
-  "run.started", "run.finished", "run.timeout", "run.abandoned", "run.missed", "schedule.updated", "schedule.late", "schedule.waiting", "backoff.applied", "manual_run.requested",
-  "hint.written", "hint.expired", "hint.cleared", "failures.reset", "endpoint.created", "endpoint.updated", "endpoint.paused", "endpoint.resumed",
-  "endpoint.parked", "endpoint.archived", "endpoint.deleted", "rule.fired", "rules.changed", "planner.analysed", "planner.mode_set", "job.created", "job.paused", "job.resumed", "job.archived", "quota.deferred",
-];
+import { EVENT_TYPES } from "../words/event";
 
 export function Events() {
   const filters = useSearch({ from: "/inside/events" });
@@ -20,13 +15,37 @@ export function Events() {
   return (
     <Page title="Events" about="The last 200, newest first. They appear here as they happen.">
       <Group gap="xs">
-        <Select placeholder="Any type" aria-label="Filter by type" data={TYPES} value={filters.type ?? null} searchable clearable w={220}
-          onChange={(value) => void navigate({ to: "/events", search: (value ? { ...filters, type: value } : {}) as never, replace: true })} />
-        {filters.endpoint && <Button variant="subtle" color="gray" onClick={() => void navigate({ to: "/events", search: {} })}>All endpoints</Button>}
+        <Select
+          placeholder="Any type"
+          aria-label="Filter by type"
+          data={EVENT_TYPES}
+          value={filters.type ?? null}
+          searchable
+          clearable
+          w={220}
+          onChange={(value) =>
+            void navigate({ to: "/events", search: value ? { ...filters, type: value } : {}, replace: true })
+          }
+        />
+        {filters.endpoint && (
+          <Button variant="subtle" color="gray" onClick={() => void navigate({ to: "/events", search: {} })}>
+            All endpoints
+          </Button>
+        )}
       </Group>
       {events.error && !events.data ? <Failed fault={events.error} retry={() => void events.refetch()} /> : null}
       {events.isPending ? <Pending /> : null}
-      {events.data && <Card>{events.data.items.length ? <Feed events={newestFirst(events.data.items)} /> : <Text size="sm" c="dimmed">Nothing of this kind among the last 200 events.</Text>}</Card>}
+      {events.data && (
+        <Card>
+          {events.data.items.length ? (
+            <Feed events={newestFirst(events.data.items)} />
+          ) : (
+            <Text size="sm" c="dimmed">
+              Nothing of this kind among the last 200 events.
+            </Text>
+          )}
+        </Card>
+      )}
     </Page>
   );
 }

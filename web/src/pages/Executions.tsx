@@ -3,54 +3,127 @@ import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconRoute } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { executionsQuery, workflowsQuery } from "../api/flows";
 import { useMay } from "../api/session";
+import type { ExecutionFilters } from "../api/types";
+import { ButtonLink } from "../parts/links";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { Total } from "../parts/Total";
 import { ExecutionTable } from "./flow/ExecutionTable";
 import { OrderMany } from "./flow/OrderMany";
 
-const STATUSES = [
+const STATUSES: { value: NonNullable<ExecutionFilters["status"]>; label: string }[] = [
   { value: "attention", label: "needs a person" },
-  ...["pending", "active", "waiting", "paused", "completed", "failed", "cancelled"].map((value) => ({ value, label: value })),
+  ...(["pending", "active", "waiting", "paused", "completed", "failed", "cancelled"] as const).map((value) => ({
+    value,
+    label: value,
+  })),
 ];
 
 export function Executions() {
   const filters = useSearch({ from: "/inside/executions" });
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: "/executions" });
   const list = useInfiniteQuery(executionsQuery(filters));
   const workflows = useQuery(workflowsQuery);
   const mayRun = useMay("run");
   const items = list.data?.pages.flatMap((page) => page.items) ?? [];
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
-  const more = useCallback(() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
+  const more = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
   const { sort: _, ...matching } = filters;
   const isFiltered = Object.keys(matching).length > 0;
-  const set = (change: Record<string, string | undefined>) =>
-    void navigate({ to: "/executions", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
+  const set = (change: ExecutionFilters) =>
+    void navigate({
+      to: "/executions",
+      search: (before) => ({ ...before, ...change }),
+      replace: true,
+    });
   const correlate = useDebouncedCallback((value: string) => set({ correlation: value.trim() || undefined }), 250);
   return (
-    <Page title="Executions" about="One run through a workflow each." actions={<>
-      {mayRun && (filters.workflow || filters.correlation) && items.length > 0 && <OrderMany filters={matching} />}
-      <Button component={Link} to="/workflows" variant="default">Workflows</Button>
-    </>}>
+    <Page
+      title="Executions"
+      about="One run through a workflow each."
+      actions={
+        <>
+          {mayRun && (filters.workflow || filters.correlation) && items.length > 0 && <OrderMany filters={matching} />}
+          <ButtonLink to="/workflows" variant="default">
+            Workflows
+          </ButtonLink>
+        </>
+      }
+    >
       <Group gap="xs">
-        <Select placeholder="Any workflow" aria-label="Filter by workflow" w={200} clearable searchable data={(workflows.data?.items ?? []).map((each) => each.name)} value={filters.workflow ?? null} onChange={(value) => set({ workflow: value ?? undefined })} />
-        <Select placeholder="Any status" aria-label="Filter by status" w={170} clearable data={STATUSES} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} />
-        <TextInput data-filter placeholder="Correlation key" aria-label="Filter by correlation" w={180} key={filters.correlation ?? ""} defaultValue={filters.correlation ?? ""} onChange={(event) => correlate(event.currentTarget.value)} />
-        {filters.step && <Button variant="light" size="xs" onClick={() => set({ step: undefined })}>at step {filters.step} ✕</Button>}
+        <Select
+          placeholder="Any workflow"
+          aria-label="Filter by workflow"
+          w={200}
+          clearable
+          searchable
+          data={(workflows.data?.items ?? []).map((each) => each.name)}
+          value={filters.workflow ?? null}
+          onChange={(value) => set({ workflow: value ?? undefined })}
+        />
+        <Select
+          placeholder="Any status"
+          aria-label="Filter by status"
+          w={170}
+          clearable
+          data={STATUSES}
+          value={filters.status ?? null}
+          onChange={(value) => set({ status: value ?? undefined })}
+        />
+        <TextInput
+          data-filter
+          placeholder="Correlation key"
+          aria-label="Filter by correlation"
+          w={180}
+          key={filters.correlation ?? ""}
+          defaultValue={filters.correlation ?? ""}
+          onChange={(event) => correlate(event.currentTarget.value)}
+        />
+        {filters.step && (
+          <Button variant="light" size="xs" onClick={() => set({ step: undefined })}>
+            at step {filters.step} ✕
+          </Button>
+        )}
       </Group>
       {list.error && !list.data ? <Failed fault={list.error} retry={() => void list.refetch()} /> : null}
       {list.isPending ? <Pending /> : null}
-      {list.data && !items.length && (isFiltered
-        ? <Empty icon={IconRoute} title={filters.status === "attention" ? "Nobody waits for you" : "None matches"} action={<Button variant="default" onClick={() => void navigate({ to: "/executions", search: {} })}>Show all</Button>}>No execution is like this right now.</Empty>
-        : <Empty icon={IconRoute} title="No executions yet" command="mainspring workflow start NAME" action={<Button component={Link} to="/workflows">To the workflows</Button>}>Start one from its workflow.</Empty>)}
+      {list.data &&
+        !items.length &&
+        (isFiltered ? (
+          <Empty
+            icon={IconRoute}
+            title={filters.status === "attention" ? "Nobody waits for you" : "None matches"}
+            action={
+              <Button variant="default" onClick={() => void navigate({ to: "/executions", search: {} })}>
+                Show all
+              </Button>
+            }
+          >
+            No execution is like this right now.
+          </Empty>
+        ) : (
+          <Empty
+            icon={IconRoute}
+            title="No executions yet"
+            command="mainspring workflow start NAME"
+            action={<ButtonLink to="/workflows">To the workflows</ButtonLink>}
+          >
+            Start one from its workflow.
+          </Empty>
+        ))}
       {items.length > 0 && <Total total={list.data?.pages[0]?.total} one="execution" many="executions" />}
       {items.length > 0 && <ExecutionTable executions={items} more={more} isSorted={filters.status !== "attention"} />}
-      {list.hasNextPage && <Button variant="default" mx="auto" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Show more</Button>}
+      {list.hasNextPage && (
+        <Button variant="default" mx="auto" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+          Show more
+        </Button>
+      )}
     </Page>
   );
 }

@@ -1,9 +1,10 @@
 /** The planner: whether it acts, what it costs, what it did and would have done, and the rules it judges by. */
-import { Anchor, Badge, Card, Group, Progress, SimpleGrid, Stack, Tabs, Text, Title } from "@mantine/core";
+import { Badge, Card, Group, Progress, SimpleGrid, Stack, Tabs, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { plannerActs, plannerQuery, type PlannerStatus } from "../api/planner";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { type PlannerStatus, plannerActs, plannerQuery } from "../api/planner";
 import { useMay, useTenantName } from "../api/session";
+import { AnchorLink } from "../parts/links";
 import { ModeSwitch } from "../parts/ModeSwitch";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
@@ -16,29 +17,60 @@ import { Rules } from "./planner/Rules";
 import { Sessions } from "./planner/Sessions";
 import { Shadow } from "./planner/Shadow";
 
-const TABS: [string, string][] = [["rules", "Rules"], ["proposals", "Proposals"], ["done", "What it did"], ["backtest", "Back-test"], ["sessions", "Sessions"], ["shadow", "Shadow results"]];
+const TABS: [string, string][] = [
+  ["rules", "Rules"],
+  ["proposals", "Proposals"],
+  ["done", "What it did"],
+  ["backtest", "Back-test"],
+  ["sessions", "Sessions"],
+  ["shadow", "Shadow results"],
+];
 
 export function Planner() {
   const status = useQuery(plannerQuery);
   const tab = tabOf(TABS, useSearch({ from: "/inside/planner" }).tab);
   const navigate = useNavigate();
-  if (status.error && !status.data) return <Page title="Planner"><Failed fault={status.error} retry={() => void status.refetch()} /></Page>;
+  if (status.error && !status.data)
+    return (
+      <Page title="Planner">
+        <Failed fault={status.error} retry={() => void status.refetch()} />
+      </Page>
+    );
   if (!status.data) return <PendingPage />;
   return (
-    <Page title="Planner" about="It changes when endpoints run by what their responses say: by rules, and by a language model where one is set.">
+    <Page
+      title="Planner"
+      about="It changes when endpoints run by what their responses say: by rules, and by a language model where one is set."
+    >
       <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="md">
         <Modes status={status.data} />
         <Spend status={status.data} />
         <Judges status={status.data} />
       </SimpleGrid>
-      <Tabs value={tab} keepMounted={false} onChange={(name) => void navigate({ to: "/planner", search: { tab: name ?? undefined } as never })}>
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(name) => void navigate({ to: "/planner", search: { tab: name ?? undefined } })}
+      >
         <TabRow tabs={TABS} chosen={tab} />
-        <Tabs.Panel value="rules"><Rules /></Tabs.Panel>
-        <Tabs.Panel value="proposals"><Proposals /></Tabs.Panel>
-        <Tabs.Panel value="done"><Done /></Tabs.Panel>
-        <Tabs.Panel value="backtest"><Backtests /></Tabs.Panel>
-        <Tabs.Panel value="sessions"><Sessions status={status.data} /></Tabs.Panel>
-        <Tabs.Panel value="shadow"><Shadow /></Tabs.Panel>
+        <Tabs.Panel value="rules">
+          <Rules />
+        </Tabs.Panel>
+        <Tabs.Panel value="proposals">
+          <Proposals />
+        </Tabs.Panel>
+        <Tabs.Panel value="done">
+          <Done />
+        </Tabs.Panel>
+        <Tabs.Panel value="backtest">
+          <Backtests />
+        </Tabs.Panel>
+        <Tabs.Panel value="sessions">
+          <Sessions status={status.data} />
+        </Tabs.Panel>
+        <Tabs.Panel value="shadow">
+          <Shadow />
+        </Tabs.Panel>
       </Tabs>
     </Page>
   );
@@ -50,15 +82,49 @@ function Modes({ status }: { status: PlannerStatus }) {
   const { all, tenant, endpoints } = status.modes;
   return (
     <Card>
-      <Title order={2} mb="sm">Mode</Title>
-      <ModeSwitch mode={tenant} set={plannerActs.setMode} done="The planner's mode is set" label="Mode of the planner" mayChange={mayWrite} askBeforeOff={tenantName ? `the tenant ${tenantName}` : "all endpoints"} />
-      {all !== "live" && <Text size="sm" c="orange" mt="xs">The whole installation is set to {all}; the stricter of the two holds.</Text>}
-      {status.proposals_pending > 0 && <Anchor component={Link} to="/planner" search={{ tab: "proposals" } as never} size="sm" mt="xs" display="block">{status.proposals_pending === 1 ? "1 proposal waits" : `${status.proposals_pending} proposals wait`} for a decision</Anchor>}
+      <Title order={2} mb="sm">
+        Mode
+      </Title>
+      <ModeSwitch
+        mode={tenant}
+        set={plannerActs.setMode}
+        done="The planner's mode is set"
+        label="Mode of the planner"
+        mayChange={mayWrite}
+        askBeforeOff={tenantName ? `the tenant ${tenantName}` : "all endpoints"}
+      />
+      {all !== "live" && (
+        <Text size="sm" c="orange" mt="xs">
+          The whole installation is set to {all}; the stricter of the two holds.
+        </Text>
+      )}
+      {status.proposals_pending > 0 && (
+        <AnchorLink to="/planner" search={{ tab: "proposals" }} size="sm" mt="xs" display="block">
+          {status.proposals_pending === 1 ? "1 proposal waits" : `${status.proposals_pending} proposals wait`} for a
+          decision
+        </AnchorLink>
+      )}
       {endpoints.length > 0 && (
         <Group gap={6} mt="sm">
-          <Text size="xs" c="dimmed">Otherwise:</Text>
-          {endpoints.slice(0, 8).map((each) => <Anchor key={each.endpoint_id} component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.endpoint_id } as never} size="xs" className="breaks">{each.endpoint} is {each.mode}</Anchor>)}
-          {endpoints.length > 8 && <Text size="xs" c="dimmed">and {endpoints.length - 8} more</Text>}
+          <Text size="xs" c="dimmed">
+            Otherwise:
+          </Text>
+          {endpoints.slice(0, 8).map((each) => (
+            <AnchorLink
+              key={each.endpoint_id}
+              to="/endpoints/$endpoint"
+              params={{ endpoint: each.endpoint_id }}
+              size="xs"
+              className="breaks"
+            >
+              {each.endpoint} is {each.mode}
+            </AnchorLink>
+          ))}
+          {endpoints.length > 8 && (
+            <Text size="xs" c="dimmed">
+              and {endpoints.length - 8} more
+            </Text>
+          )}
         </Group>
       )}
     </Card>
@@ -70,23 +136,58 @@ function Spend({ status }: { status: PlannerStatus }) {
   const share = spend.tokens_max ? Math.min(100, (spend.tokens / spend.tokens_max) * 100) : 0;
   return (
     <Card>
-      <Title order={2} mb="sm">Spent in {monthWords(spend.month)}</Title>
-      <Text fz={26} fw={650} lh={1.2} className="tabular">{dollars(spend.cost_usd)}</Text>
-      <Text size="sm" c="dimmed" mt={4} className="tabular">{spend.tokens.toLocaleString()} tokens{spend.tokens_max === null ? "" : ` of ${spend.tokens_max.toLocaleString()}`} in {spend.sessions === 1 ? "1 session" : `${spend.sessions.toLocaleString()} sessions`}</Text>
-      {spend.tokens_max !== null && <Progress value={share} mt="xs" color={share >= 100 ? "red" : share > 80 ? "orange" : "cyan"} aria-label="Tokens used of the quota" />}
+      <Title order={2} mb="sm">
+        Spent in {monthWords(spend.month)}
+      </Title>
+      <Text fz={26} fw={650} lh={1.2} className="tabular">
+        {dollars(spend.cost_usd)}
+      </Text>
+      <Text size="sm" c="dimmed" mt={4} className="tabular">
+        {spend.tokens.toLocaleString()} tokens
+        {spend.tokens_max === null ? "" : ` of ${spend.tokens_max.toLocaleString()}`} in{" "}
+        {spend.sessions === 1 ? "1 session" : `${spend.sessions.toLocaleString()} sessions`}
+      </Text>
+      {spend.tokens_max !== null && (
+        <Progress
+          value={share}
+          mt="xs"
+          color={share >= 100 ? "red" : share > 80 ? "orange" : "cyan"}
+          aria-label="Tokens used of the quota"
+        />
+      )}
     </Card>
   );
 }
 
-const monthWords = (month: string): string => new Date(`${month}-01T00:00:00Z`).toLocaleDateString("en", { month: "long", year: "numeric", timeZone: "UTC" });
+const monthWords = (month: string): string =>
+  new Date(`${month}-01T00:00:00Z`).toLocaleDateString("en", { month: "long", year: "numeric", timeZone: "UTC" });
 
 function Judges({ status }: { status: PlannerStatus }) {
   return (
     <Card>
-      <Title order={2} mb="sm">Who judges</Title>
+      <Title order={2} mb="sm">
+        Who judges
+      </Title>
       <Stack gap={6}>
-        <Group justify="space-between"><Text size="sm">Rules</Text><Group gap={6}>{status.rules_with_faults > 0 && <Badge color="red" tt="none">{status.rules_with_faults} faulty</Badge>}<Text size="sm" className="tabular">{status.rules.toLocaleString()}</Text></Group></Group>
-        <Group justify="space-between" wrap="nowrap"><Text size="sm">Model</Text><Text size="sm" className="mono breaks">{status.model ?? "none"}</Text></Group>
+        <Group justify="space-between">
+          <Text size="sm">Rules</Text>
+          <Group gap={6}>
+            {status.rules_with_faults > 0 && (
+              <Badge color="red" tt="none">
+                {status.rules_with_faults} faulty
+              </Badge>
+            )}
+            <Text size="sm" className="tabular">
+              {status.rules.toLocaleString()}
+            </Text>
+          </Group>
+        </Group>
+        <Group justify="space-between" wrap="nowrap">
+          <Text size="sm">Model</Text>
+          <Text size="sm" className="mono breaks">
+            {status.model ?? "none"}
+          </Text>
+        </Group>
       </Stack>
     </Card>
   );

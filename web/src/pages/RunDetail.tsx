@@ -1,12 +1,13 @@
 /** One run: how it ended, where the time went, what was sent and came back, the decisions before and after it. */
-import { Alert, Anchor, Badge, Button, Card, Grid, Group, Stack, Table, Text, Title } from "@mantine/core";
+import { Alert, Badge, Button, Card, Grid, Group, Stack, Table, Text, Title } from "@mantine/core";
 import { IconAlertTriangle, IconArrowLeft, IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { decisionQuery, endpointQuery, type Neighbours, neighboursQuery, runQuery } from "../api/queries";
 import type { Endpoint, RunInFull, Step } from "../api/types";
 import { BodyViewer } from "../parts/BodyViewer";
 import { Facts } from "../parts/Facts";
+import { AnchorLink, ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunStatus } from "../parts/Status";
@@ -14,12 +15,17 @@ import { Trail } from "../parts/Trail";
 import { Waterfall } from "../parts/Waterfall";
 import { When } from "../time/When";
 import { took } from "../words/duration";
-import { faultWords, runMeaning, runTone, sourceWords } from "../words/state";
+import { errorTitle, runMeaning, runTone, sourceWords } from "../words/state";
 
 export function RunDetail() {
   const { run: id } = useParams({ from: "/inside/runs/$run" });
   const run = useQuery(runQuery(id));
-  if (run.error && !run.data) return <Page title="Run"><Failed fault={run.error} retry={() => void run.refetch()} /></Page>;
+  if (run.error && !run.data)
+    return (
+      <Page title="Run">
+        <Failed fault={run.error} retry={() => void run.refetch()} />
+      </Page>
+    );
   if (!run.data) return <PendingPage />;
   return <Shown run={run.data as RunInFull} />;
 }
@@ -31,33 +37,78 @@ function Shown({ run }: { run: RunInFull }) {
   const isFailed = runTone(run.status) === "bad"; // then what came back is what people came for
   const answered = (
     <Card>
-      <Title order={2} mb="sm">Response</Title>
-      {run.body ? <BodyViewer body={run.body} runId={run.id} /> : <Text size="sm" c="dimmed">No body is kept: there was none, or its time is over.</Text>}
+      <Title order={2} mb="sm">
+        Response
+      </Title>
+      {run.body ? (
+        <BodyViewer body={run.body} runId={run.id} />
+      ) : (
+        <Text size="sm" c="dimmed">
+          No body is kept: there was none, or its time is over.
+        </Text>
+      )}
       {run.headers.length > 0 && <Headers title="Headers" headers={run.headers as [string, string][]} />}
     </Card>
   );
   return (
     <Page
       title={`Run of ${run.endpoint}`}
-      heading={<Group gap="sm">Run of {run.endpoint} <RunStatus status={run.status} code={run.status_code} /></Group>}
-      about={<>{runMeaning(run.status)} <span className="mono breaks">{run.id}</span></>}
-      actions={(
+      heading={
+        <Group gap="sm">
+          Run of {run.endpoint} <RunStatus status={run.status} code={run.status_code} />
+        </Group>
+      }
+      about={
         <>
-          <Neighbour to={around.data?.before} label="Run before"><IconChevronLeft size={16} /></Neighbour>
-          <Neighbour to={around.data?.after} label="Run after"><IconChevronRight size={16} /></Neighbour>
-          <Button component={Link} to="/endpoints/$endpoint" params={{ endpoint: run.endpoint_id } as never} variant="default" leftSection={<IconArrowLeft size={16} />}>To the endpoint</Button>
+          {runMeaning(run.status)} <span className="mono breaks">{run.id}</span>
         </>
-      )}
+      }
+      actions={
+        <>
+          <Neighbour to={around.data?.before} label="Run before">
+            <IconChevronLeft size={16} />
+          </Neighbour>
+          <Neighbour to={around.data?.after} label="Run after">
+            <IconChevronRight size={16} />
+          </Neighbour>
+          <ButtonLink
+            to="/endpoints/$endpoint"
+            params={{ endpoint: run.endpoint_id }}
+            variant="default"
+            leftSection={<IconArrowLeft size={16} />}
+          >
+            To the endpoint
+          </ButtonLink>
+        </>
+      }
     >
-      {run.error && <Alert color="red" icon={<IconAlertTriangle />} title={faultWords(run.error_code)}><Text size="sm" className="breaks">{run.error}</Text></Alert>}
+      {run.error && (
+        <Alert color="red" icon={<IconAlertTriangle />} title={errorTitle(run.error_code)}>
+          <Text size="sm" className="breaks">
+            {run.error}
+          </Text>
+        </Alert>
+      )}
       <WhyNot run={run} around={around.data} />
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 7 }}>
           <Stack>
             {isFailed && answered}
             <Card>
-              <Title order={2} mb="sm">Where the time went</Title>
-              {run.phases ? <Waterfall phases={run.phases} /> : <Text size="sm" c="dimmed">{run.status === "running" ? "It has not ended." : run.status_code === null ? "No call was made." : "It was not measured."}</Text>}
+              <Title order={2} mb="sm">
+                Where the time went
+              </Title>
+              {run.phases ? (
+                <Waterfall phases={run.phases} />
+              ) : (
+                <Text size="sm" c="dimmed">
+                  {run.status === "running"
+                    ? "It has not ended."
+                    : run.status_code === null
+                      ? "No call was made."
+                      : "It was not measured."}
+                </Text>
+              )}
             </Card>
             {endpoint.data && <Request endpoint={endpoint.data} run={run} />}
             {!isFailed && answered}
@@ -66,27 +117,41 @@ function Shown({ run }: { run: RunInFull }) {
         <Grid.Col span={{ base: 12, lg: 5 }}>
           <Stack>
             <Card>
-              <Title order={2} mb="sm">Facts</Title>
-              <Facts rows={[
-                ["Slot", <When at={run.slot_at} />],
-                ["Started", <When at={run.started_at} />],
-                ["Ended", <When at={run.finished_at} none="not yet" />],
-                ["Took", took(run.duration_ms)],
-                ["Lateness", took(Math.max(0, Date.parse(run.started_at) - Date.parse(run.slot_at)))],
-                ["Began because", run.trigger === "schedule" ? `${sourceWords(run.source)} (schedule)` : run.trigger],
-                ["Attempt", String(run.attempt)],
-                ["Worker", <span className="mono breaks">{run.worker}</span>],
-                ["Address", run.address ? <span className="mono breaks">{run.address}</span> : "–"],
-              ]} />
+              <Title order={2} mb="sm">
+                Facts
+              </Title>
+              <Facts
+                rows={[
+                  ["Slot", <When at={run.slot_at} />],
+                  ["Started", <When at={run.started_at} />],
+                  ["Ended", <When at={run.finished_at} none="not yet" />],
+                  ["Took", took(run.duration_ms)],
+                  ["Lateness", took(Math.max(0, Date.parse(run.started_at) - Date.parse(run.slot_at)))],
+                  ["Began because", run.trigger === "schedule" ? `${sourceWords(run.source)} (schedule)` : run.trigger],
+                  ["Attempt", String(run.attempt)],
+                  ["Worker", <span className="mono breaks">{run.worker}</span>],
+                  ["Address", run.address ? <span className="mono breaks">{run.address}</span> : "–"],
+                ]}
+              />
               <Group gap="md" mt="sm">
-                <Anchor component={Link} to="/runs" search={{ endpoint: run.endpoint_id } as never} size="sm">All its runs</Anchor>
-                <Anchor component={Link} to="/events" search={{ endpoint: run.endpoint_id } as never} size="sm">Its events</Anchor>
+                <AnchorLink to="/runs" search={{ endpoint: run.endpoint_id }} size="sm">
+                  All its runs
+                </AnchorLink>
+                <AnchorLink to="/events" search={{ endpoint: run.endpoint_id }} size="sm">
+                  Its events
+                </AnchorLink>
               </Group>
             </Card>
             {around.data && around.data.attempts.length > 1 && <Attempts run={run} attempts={around.data.attempts} />}
             <Card>
-              <Title order={2} mb={4}>{isAsked ? "What was planned then" : "The decision that planned it"}</Title>
-              <Text size="xs" c="dimmed" mb="sm">{isAsked ? "This run was asked for, beside the schedule." : "Every candidate for this run, and why it won or lost."}</Text>
+              <Title order={2} mb={4}>
+                {isAsked ? "What was planned then" : "The decision that planned it"}
+              </Title>
+              <Text size="xs" c="dimmed" mb="sm">
+                {isAsked
+                  ? "This run was asked for, beside the schedule."
+                  : "Every candidate for this run, and why it won or lost."}
+              </Text>
               <Trail steps={run.trail} fromMs={Date.parse(run.slot_at)} />
             </Card>
             {around.data && run.status !== "running" && <After run={run} next={around.data.after} />}
@@ -97,22 +162,84 @@ function Shown({ run }: { run: RunInFull }) {
   );
 }
 
-function Neighbour({ to, label, children }: { to: string | null | undefined; label: string; children: React.ReactNode }) {
+function Neighbour({
+  to,
+  label,
+  children,
+}: {
+  to: string | null | undefined;
+  label: string;
+  children: React.ReactNode;
+}) {
   const common = { variant: "default", px: 8, "aria-label": label, title: label } as const;
-  return to ? <Button component={Link} to="/runs/$run" params={{ run: to } as never} {...common}>{children}</Button> : <Button {...common} disabled>{children}</Button>;
+  return to ? (
+    <ButtonLink to="/runs/$run" params={{ run: to }} {...common}>
+      {children}
+    </ButtonLink>
+  ) : (
+    <Button {...common} disabled>
+      {children}
+    </Button>
+  );
 }
 
 /** Slots that did not become an ordinary result say why, and what happened instead. */
 function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefined }) {
   const later = around?.attempts.find((each) => each.attempt > run.attempt);
-  const instead = later ? <> Attempt {later.attempt} took its place: <Anchor component={Link} to="/runs/$run" params={{ run: later.id } as never} size="sm" underline="always">{later.status}</Anchor>.</> : null;
+  const instead = later ? (
+    <>
+      {" "}
+      Attempt {later.attempt} took its place:{" "}
+      <AnchorLink to="/runs/$run" params={{ run: later.id }} size="sm" underline="always">
+        {later.status}
+      </AnchorLink>
+      .
+    </>
+  ) : null;
   if (run.status === "missed") {
-    return <Alert color="gray" title={run.missed_count === 1 ? "One slot was missed" : `${run.missed_count.toLocaleString()} slots were missed`}>Nothing could run them in time: no worker was alive, or the endpoint was still busy. Its policy for missed slots did not run them later; another policy can be chosen where it is edited.</Alert>;
+    return (
+      <Alert
+        color="gray"
+        title={
+          run.missed_count === 1 ? "One slot was missed" : `${run.missed_count.toLocaleString()} slots were missed`
+        }
+      >
+        Nothing could run them in time: no worker was alive, or the endpoint was still busy. Its policy for missed slots
+        did not run them later; another policy can be chosen where it is edited.
+      </Alert>
+    );
   }
-  if (run.status === "superseded") return <Alert color="gray" title="Superseded"><Text size="sm">Its worker was silent for so long that the slot was given to another; when its own result came, it was too late and changed nothing.{instead}</Text></Alert>;
-  if (run.status === "abandoned") return <Alert color="orange" title="Its worker was lost"><Text size="sm">Nobody knows how the call ended.{instead ?? " Another attempt follows."}</Text></Alert>;
-  if (run.status === "unknown") return <Alert color="orange" title="Nobody knows how it ended"><Text size="sm">Its worker was lost, and this endpoint runs a slot at most once, so it was not tried again.</Text></Alert>;
-  if (run.status === "blocked") return <Alert color="orange" title="It was never sent"><Text size="sm">The address is not allowed, or something that the request needs is missing. Nothing left this machine.</Text></Alert>;
+  if (run.status === "superseded")
+    return (
+      <Alert color="gray" title="Superseded">
+        <Text size="sm">
+          Its worker was silent for so long that the slot was given to another; when its own result came, it was too
+          late and changed nothing.{instead}
+        </Text>
+      </Alert>
+    );
+  if (run.status === "abandoned")
+    return (
+      <Alert color="orange" title="Its worker was lost">
+        <Text size="sm">Nobody knows how the call ended.{instead ?? " Another attempt follows."}</Text>
+      </Alert>
+    );
+  if (run.status === "unknown")
+    return (
+      <Alert color="orange" title="Nobody knows how it ended">
+        <Text size="sm">
+          Its worker was lost, and this endpoint runs a slot at most once, so it was not tried again.
+        </Text>
+      </Alert>
+    );
+  if (run.status === "blocked")
+    return (
+      <Alert color="orange" title="It was never sent">
+        <Text size="sm">
+          The address is not allowed, or something that the request needs is missing. Nothing left this machine.
+        </Text>
+      </Alert>
+    );
   return null;
 }
 
@@ -120,11 +247,25 @@ function Request({ endpoint, run }: { endpoint: Endpoint; run: RunInFull }) {
   const isSame = Date.parse(endpoint.updated_at) <= Date.parse(run.started_at);
   return (
     <Card>
-      <Title order={2} mb={4}>Request</Title>
-      {!isSame && <Text size="xs" c="dimmed" mb={4}>As the endpoint is now; it was changed after this run, <When at={endpoint.updated_at} />.</Text>}
-      <Text size="sm" className="mono breaks">{endpoint.method} {endpoint.url}</Text>
-      {endpoint.headers.length > 0 && <Headers title="Headers" headers={endpoint.headers.map((each) => [each.name, each.value])} />}
-      {endpoint.body && <pre className="raw" tabIndex={0} aria-label="Request body" style={{ marginTop: 8 }}>{endpoint.body}</pre>}
+      <Title order={2} mb={4}>
+        Request
+      </Title>
+      {!isSame && (
+        <Text size="xs" c="dimmed" mb={4}>
+          As the endpoint is now; it was changed after this run, <When at={endpoint.updated_at} />.
+        </Text>
+      )}
+      <Text size="sm" className="mono breaks">
+        {endpoint.method} {endpoint.url}
+      </Text>
+      {endpoint.headers.length > 0 && (
+        <Headers title="Headers" headers={endpoint.headers.map((each) => [each.name, each.value])} />
+      )}
+      {endpoint.body && (
+        <pre className="raw" tabIndex={0} aria-label="Request body" style={{ marginTop: 8 }}>
+          {endpoint.body}
+        </pre>
+      )}
     </Card>
   );
 }
@@ -132,12 +273,21 @@ function Request({ endpoint, run }: { endpoint: Endpoint; run: RunInFull }) {
 function Headers({ title, headers }: { title: string; headers: [string, string][] }) {
   return (
     <details style={{ marginTop: 10 }}>
-      <summary style={{ cursor: "pointer" }}><Text span size="sm" fw={600}>{title}</Text> <Text span size="sm" c="dimmed">{headers.length}</Text></summary>
+      <summary style={{ cursor: "pointer" }}>
+        <Text span size="sm" fw={600}>
+          {title}
+        </Text>{" "}
+        <Text span size="sm" c="dimmed">
+          {headers.length}
+        </Text>
+      </summary>
       <Table withRowBorders={false} verticalSpacing={2} layout="fixed" mt={4}>
         <Table.Tbody>
           {headers.map(([name, value], place) => (
             <Table.Tr key={place}>
-              <Table.Th w="35%" fw={400} className="mono breaks" style={{ verticalAlign: "top" }} scope="row">{name}</Table.Th>
+              <Table.Th w="35%" fw={400} className="mono breaks" style={{ verticalAlign: "top" }} scope="row">
+                {name}
+              </Table.Th>
               <Table.Td className="mono breaks">{value}</Table.Td>
             </Table.Tr>
           ))}
@@ -150,16 +300,26 @@ function Headers({ title, headers }: { title: string; headers: [string, string][
 function Attempts({ run, attempts }: { run: RunInFull; attempts: Neighbours["attempts"] }) {
   return (
     <Card>
-      <Title order={2} mb="sm">Attempts at this slot</Title>
+      <Title order={2} mb="sm">
+        Attempts at this slot
+      </Title>
       <Stack gap={6}>
         {attempts.map((each) => (
           <Group key={each.id} justify="space-between" gap="xs">
             <Group gap="xs">
-              <Text size="sm" w={70}>Attempt {each.attempt}</Text>
+              <Text size="sm" w={70}>
+                Attempt {each.attempt}
+              </Text>
               <RunStatus status={each.status} code={each.status_code} />
-              {each.id === run.id && <Badge color="gray" tt="none">this one</Badge>}
+              {each.id === run.id && (
+                <Badge color="gray" tt="none">
+                  this one
+                </Badge>
+              )}
             </Group>
-            <Anchor component={Link} to="/runs/$run" params={{ run: each.id } as never} size="sm"><When at={each.started_at} /></Anchor>
+            <AnchorLink to="/runs/$run" params={{ run: each.id }} size="sm">
+              <When at={each.started_at} />
+            </AnchorLink>
           </Group>
         ))}
       </Stack>
@@ -175,8 +335,22 @@ function After({ run, next }: { run: RunInFull; next: string | null }) {
   if (!steps?.length) return null;
   return (
     <Card>
-      <Title order={2} mb={4}>The decision after it</Title>
-      <Text size="xs" c="dimmed" mb="sm">{next ? <>It planned <Anchor component={Link} to="/runs/$run" params={{ run: next } as never} size="xs" underline="always">the next run</Anchor>.</> : "It stands now: the next run has not come yet."}</Text>
+      <Title order={2} mb={4}>
+        The decision after it
+      </Title>
+      <Text size="xs" c="dimmed" mb="sm">
+        {next ? (
+          <>
+            It planned{" "}
+            <AnchorLink to="/runs/$run" params={{ run: next }} size="xs" underline="always">
+              the next run
+            </AnchorLink>
+            .
+          </>
+        ) : (
+          "It stands now: the next run has not come yet."
+        )}
+      </Text>
       <Trail steps={steps} fromMs={Date.parse(run.started_at)} />
     </Card>
   );

@@ -39,9 +39,17 @@ export function Settings() {
   const shown = parts.find((part) => part.name === tab) ?? parts[0];
   return (
     <Page title="Settings">
-      <Tabs value={shown?.name ?? null} keepMounted={false} onChange={(name) => void navigate({ to: "/settings", search: { tab: name ?? undefined } as never })}>
+      <Tabs
+        value={shown?.name ?? null}
+        keepMounted={false}
+        onChange={(name) => void navigate({ to: "/settings", search: { tab: name ?? undefined } })}
+      >
         <TabRow tabs={parts.map((part) => [part.name, part.label])} chosen={shown?.name ?? ""} />
-        {parts.map((part) => <Tabs.Panel key={part.name} value={part.name}><part.part /></Tabs.Panel>)}
+        {parts.map((part) => (
+          <Tabs.Panel key={part.name} value={part.name}>
+            <part.part />
+          </Tabs.Panel>
+        ))}
       </Tabs>
     </Page>
   );

@@ -1,11 +1,11 @@
 /** The page of a link that opens once: the first owner or a user sets a password, or a person accepts an invitation. */
 import { Alert, Button, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { api, asProblem, data, type Problem } from "../api/client";
 import { forgetTenant, pathIn } from "../api/tenant";
 import { Door } from "../parts/Door";
+import { ButtonLink } from "../parts/links";
 
 function tokenOfLink(): string {
   return new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
@@ -19,7 +19,13 @@ export function Setup() {
   const [code, setCode] = useState("");
   const [fault, setFault] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
-  const link = useQuery({ queryKey: ["link", token], queryFn: () => data(api.POST("/api/v1/auth/link", { body: { token } })), enabled: !!token, retry: false, staleTime: Infinity });
+  const link = useQuery({
+    queryKey: ["link", token],
+    queryFn: () => data(api.POST("/api/v1/auth/link", { body: { token } })),
+    enabled: !!token,
+    retry: false,
+    staleTime: Infinity,
+  });
   // The token must not stay in the history of a browser that others use.
   useEffect(() => window.history.replaceState(window.history.state, "", "/setup"), []);
 
@@ -29,7 +35,8 @@ export function Setup() {
     setFault(null);
     try {
       forgetTenant();
-      if (link.data?.needs_login) await data(api.POST("/api/v1/auth/login", { body: { email: link.data.email ?? "", password, code } }));
+      if (link.data?.needs_login)
+        await data(api.POST("/api/v1/auth/login", { body: { email: link.data.email ?? "", password, code } }));
       await (link.data?.needs_login
         ? data(api.POST("/api/v1/auth/accept", { body: { token } }))
         : data(api.POST("/api/v1/auth/setup", { body: { token, password, name, ...(email ? { email } : {}) } })));
@@ -45,16 +52,25 @@ export function Setup() {
   if (!token) {
     return (
       <Door title="This link is not complete">
-        <Text size="sm">Open the whole link that the server printed or that you were sent; it ends in <span className="mono">#token=…</span>.</Text>
-        <Button component={Link} to="/login" mt="md" variant="default" fullWidth>Sign in instead</Button>
+        <Text size="sm">
+          Open the whole link that the server printed or that you were sent; it ends in{" "}
+          <span className="mono">#token=…</span>.
+        </Text>
+        <ButtonLink to="/login" mt="md" variant="default" fullWidth>
+          Sign in instead
+        </ButtonLink>
       </Door>
     );
   }
   if (link.error) {
     return (
       <Door title="This link is not valid">
-        <Alert color="red" role="alert">{asProblem(link.error).message}</Alert>
-        <Button component={Link} to="/login" mt="md" variant="default" fullWidth>Sign in instead</Button>
+        <Alert color="red" role="alert">
+          {asProblem(link.error).message}
+        </Alert>
+        <ButtonLink to="/login" mt="md" variant="default" fullWidth>
+          Sign in instead
+        </ButtonLink>
       </Door>
     );
   }
@@ -65,13 +81,63 @@ export function Setup() {
     <Door title={isInvitation ? `Join ${sight.tenant_name ?? ""}` : "Set your password"}>
       <form onSubmit={(event) => void enter(event)}>
         <Stack>
-          {fault && !["email", "name", "password"].some((field) => fault.of(field)) && <Alert color="red" role="alert">{fault.message}</Alert>}
-          {isInvitation && <Text size="sm">You are invited to the tenant <b>{sight.tenant_name}</b> as <b>{sight.role}</b>, as {sight.email}.{needsLogin ? " You have an account: enter its password to accept." : " Set a password to accept."}</Text>}
-          {sight?.use === "first_owner" && <TextInput label="E-mail" description="You sign in with it." required type="email" autoComplete="username" value={email} onChange={(event) => setEmail(event.currentTarget.value)} error={fault?.of("email")} autoFocus />}
-          {sight && sight.use !== "password" && !needsLogin && <TextInput label="Name" description="As others see it." autoComplete="name" value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />}
-          <PasswordInput label="Password" description={needsLogin ? undefined : "12 characters or more: four words in a row are strong and easy to keep."} autoComplete={needsLogin ? "current-password" : "new-password"} required value={password} onChange={(event) => setPassword(event.currentTarget.value)} error={fault?.of("password")} />
-          {needsLogin && (code || fault?.kind === "code-required") && <TextInput label="Code" description="Of your app, or a recovery code." autoComplete="one-time-code" value={code} onChange={(event) => setCode(event.currentTarget.value)} />}
-          <Button type="submit" loading={busy || !sight} fullWidth>{isInvitation ? "Accept and sign in" : "Set it and sign in"}</Button>
+          {fault && !["email", "name", "password"].some((field) => fault.of(field)) && (
+            <Alert color="red" role="alert">
+              {fault.message}
+            </Alert>
+          )}
+          {isInvitation && (
+            <Text size="sm">
+              You are invited to the tenant <b>{sight.tenant_name}</b> as <b>{sight.role}</b>, as {sight.email}.
+              {needsLogin ? " You have an account: enter its password to accept." : " Set a password to accept."}
+            </Text>
+          )}
+          {sight?.use === "first_owner" && (
+            <TextInput
+              label="E-mail"
+              description="You sign in with it."
+              required
+              type="email"
+              autoComplete="username"
+              value={email}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+              error={fault?.of("email")}
+              autoFocus
+            />
+          )}
+          {sight && sight.use !== "password" && !needsLogin && (
+            <TextInput
+              label="Name"
+              description="As others see it."
+              autoComplete="name"
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+              error={fault?.of("name")}
+            />
+          )}
+          <PasswordInput
+            label="Password"
+            description={
+              needsLogin ? undefined : "12 characters or more: four words in a row are strong and easy to keep."
+            }
+            autoComplete={needsLogin ? "current-password" : "new-password"}
+            required
+            value={password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+            error={fault?.of("password")}
+          />
+          {needsLogin && (code || fault?.kind === "code-required") && (
+            <TextInput
+              label="Code"
+              description="Of your app, or a recovery code."
+              autoComplete="one-time-code"
+              value={code}
+              onChange={(event) => setCode(event.currentTarget.value)}
+            />
+          )}
+          <Button type="submit" loading={busy || !sight} fullWidth>
+            {isInvitation ? "Accept and sign in" : "Set it and sign in"}
+          </Button>
         </Stack>
       </form>
     </Door>

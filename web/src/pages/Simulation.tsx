@@ -1,13 +1,29 @@
 /** Play a scenario: the real scheduler, planner and governor on a simulated clock; watch what they did, and why. */
-import { Alert, Badge, Button, Card, Group, NumberInput, Select, SimpleGrid, Slider, Stack, Switch, Table, Text, Textarea, Title } from "@mantine/core";
+import {
+  Alert,
+  Badge,
+  Button,
+  Card,
+  Group,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Slider,
+  Stack,
+  Switch,
+  Table,
+  Text,
+  Textarea,
+  Title,
+} from "@mantine/core";
 import { useReducedMotion } from "@mantine/hooks";
 import { IconPlayerPause, IconPlayerPlay, IconTestPipe } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useMay } from "../api/session";
-import { playScenario, type Played, scenariosQuery, type SimulationWish } from "../api/simulations";
-import { LaneKey, Lanes, seconds, Steps } from "../parts/Lanes";
+import { type Played, playScenario, type SimulationWish, scenariosQuery } from "../api/simulations";
+import { LaneKey, Lanes, Steps, seconds } from "../parts/Lanes";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { AUTHORED, decisionReason, decisionWords } from "../words/decision";
@@ -40,14 +56,26 @@ export function Simulation() {
   const chosen = search.scenario ?? "flash-sale";
   const seed = Number(search.seed ?? 1) || 1;
   const about = scenarios.data?.items.find((each) => each.name === chosen);
-  const set = (change: Record<string, string>) => void navigate({ to: "/simulation", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
+  const set = (change: Record<string, string>) =>
+    void navigate({
+      to: "/simulation",
+      search: (before: object) => ({ ...before, ...change }),
+      replace: true,
+    });
   const start = () => play.mutate(own === null ? { scenario: chosen, seed } : { document: own, seed });
   return (
-    <Page title="Simulation" about="Hours in a moment: the real scheduler, planner and governor, a simulated clock, scripted targets. Nothing is called, nothing is kept.">
+    <Page
+      title="Simulation"
+      about="Hours in a moment: the real scheduler, planner and governor, a simulated clock, scripted targets. Nothing is called, nothing is kept."
+    >
       {scenarios.error ? <Failed fault={scenarios.error} retry={() => void scenarios.refetch()} /> : null}
       {scenarios.isPending ? <Pending /> : null}
       {scenarios.data && !mayRun && (
-        <Empty icon={IconTestPipe} title="You can view, but not play scenarios" command={`mainspring simulate ${chosen}`}>
+        <Empty
+          icon={IconTestPipe}
+          title="You can view, but not play scenarios"
+          command={`mainspring simulate ${chosen}`}
+        >
           Playing a scenario needs the role operator or owner. The command plays it on your own machine.
         </Empty>
       )}
@@ -55,20 +83,66 @@ export function Simulation() {
         <Card>
           <Stack gap="sm">
             <Group align="flex-end" gap="sm">
-              <Select label="Scenario" w={220} allowDeselect={false} disabled={own !== null} value={chosen} onChange={(value) => value && set({ scenario: value })}
-                data={scenarios.data.items.map((each) => ({ value: each.name, label: each.title }))} />
-              <NumberInput label="Seed" w={110} min={0} max={2 ** 31} allowDecimal={false} value={seed} onChange={(value) => set({ seed: String(value) })} />
-              <Button leftSection={<IconPlayerPlay size={16} />} loading={play.isPending} onClick={start}>Play</Button>
-              <Switch label="Write my own" checked={own !== null} onChange={(event) => setOwn(event.currentTarget.checked ? OWN : null)} mb={8} />
+              <Select
+                label="Scenario"
+                w={220}
+                allowDeselect={false}
+                disabled={own !== null}
+                value={chosen}
+                onChange={(value) => value && set({ scenario: value })}
+                data={scenarios.data.items.map((each) => ({ value: each.name, label: each.title }))}
+              />
+              <NumberInput
+                label="Seed"
+                w={110}
+                min={0}
+                max={2 ** 31}
+                allowDecimal={false}
+                value={seed}
+                onChange={(value) => set({ seed: String(value) })}
+              />
+              <Button leftSection={<IconPlayerPlay size={16} />} loading={play.isPending} onClick={start}>
+                Play
+              </Button>
+              <Switch
+                label="Write my own"
+                checked={own !== null}
+                onChange={(event) => setOwn(event.currentTarget.checked ? OWN : null)}
+                mb={8}
+              />
             </Group>
-            {own === null ? about && <Text size="sm" c="dimmed">{about.description} {about.minutes} minutes, {about.endpoints} endpoints, {about.checks} checks.</Text>
-              : <Textarea label="Scenario in YAML" value={own} onChange={(event) => setOwn(event.currentTarget.value)} autosize minRows={8} maxRows={24} classNames={{ input: "mono" }} />}
+            {own === null ? (
+              about && (
+                <Text size="sm" c="dimmed">
+                  {about.description} {about.minutes} minutes, {about.endpoints} endpoints, {about.checks} checks.
+                </Text>
+              )
+            ) : (
+              <Textarea
+                label="Scenario in YAML"
+                value={own}
+                onChange={(event) => setOwn(event.currentTarget.value)}
+                autosize
+                minRows={8}
+                maxRows={24}
+                classNames={{ input: "mono" }}
+              />
+            )}
           </Stack>
         </Card>
       )}
       {play.error ? <Failed fault={play.error} /> : null}
-      {play.data ? <Watch key={`${play.data.title}-${play.submittedAt}`} played={play.data} />
-        : scenarios.data && mayRun && !play.error && <Empty icon={IconTestPipe} title="Nothing played yet" command={`mainspring simulate ${chosen}`}>Press Play to see what would run when, at which interval, and why.</Empty>}
+      {play.data ? (
+        <Watch key={`${play.data.title}-${play.submittedAt}`} played={play.data} />
+      ) : (
+        scenarios.data &&
+        mayRun &&
+        !play.error && (
+          <Empty icon={IconTestPipe} title="Nothing played yet" command={`mainspring simulate ${chosen}`}>
+            Press Play to see what would run when, at which interval, and why.
+          </Empty>
+        )
+      )}
     </Page>
   );
 }
@@ -88,25 +162,66 @@ function Watch({ played }: { played: Played }) {
     });
     return () => cancelAnimationFrame(frame);
   }, [going, played.minutes]);
-  useEffect(() => { if (now >= played.minutes) setGoing(false); }, [now, played.minutes]);
+  useEffect(() => {
+    if (now >= played.minutes) setGoing(false);
+  }, [now, played.minutes]);
   const failed = played.checks.filter((check) => !check.ok);
   const phase = played.phases.findLast((each) => each.from <= now);
-  const toggle = () => { if (now >= played.minutes) setNow(0); setGoing(!going); };
+  const toggle = () => {
+    if (now >= played.minutes) setNow(0);
+    setGoing(!going);
+  };
   return (
     <Stack gap="md">
       <Group gap="sm">
         <Badge size="lg" tt="none" color={failed.length ? "red" : "green"}>
-          {played.checks.length === 0 ? "no checks" : failed.length ? `${failed.length} of ${played.checks.length} checks fail` : `${played.checks.length} of ${played.checks.length} checks hold`}
+          {played.checks.length === 0
+            ? "no checks"
+            : failed.length
+              ? `${failed.length} of ${played.checks.length} checks fail`
+              : `${played.checks.length} of ${played.checks.length} checks hold`}
         </Badge>
-        <Text size="sm" c="dimmed">{played.title}: {played.runs} runs in {played.minutes} minutes, seed {played.seed}. The same seed gives the same answer.</Text>
+        <Text size="sm" c="dimmed">
+          {played.title}: {played.runs} runs in {played.minutes} minutes, seed {played.seed}. The same seed gives the
+          same answer.
+        </Text>
       </Group>
-      {played.is_cut && <Alert color="gray" variant="light">There is more than is drawn here; <span className="mono">mainspring simulate --report</span> tells all.</Alert>}
+      {played.is_cut && (
+        <Alert color="gray" variant="light">
+          There is more than is drawn here; <span className="mono">mainspring simulate --report</span> tells all.
+        </Alert>
+      )}
       <Card>
-        <Group justify="space-between" mb="sm"><Title order={2}>What ran when</Title><LaneKey /></Group>
+        <Group justify="space-between" mb="sm">
+          <Title order={2}>What ran when</Title>
+          <LaneKey />
+        </Group>
         <Group gap="md" mb="sm">
-          <Button size="xs" variant="default" onClick={toggle} leftSection={going ? <IconPlayerPause size={14} /> : <IconPlayerPlay size={14} />}>{going ? "Stop" : now >= played.minutes ? "Again" : "Go on"}</Button>
-          <Slider className="film" min={0} max={played.minutes} step={played.minutes / 400} value={now} label={null} thumbLabel="Minute" onChange={(value) => { setGoing(false); setNow(value); }} />
-          <Text size="sm" className="tabular nowrap" miw={170} ml="auto" ta="right">minute {now.toFixed(1)}{phase?.phase ? ` · ${phase.phase}` : ""}</Text>
+          <Button
+            size="xs"
+            variant="default"
+            onClick={toggle}
+            leftSection={going ? <IconPlayerPause size={14} /> : <IconPlayerPlay size={14} />}
+          >
+            {going ? "Stop" : now >= played.minutes ? "Again" : "Go on"}
+          </Button>
+          <Slider
+            className="film"
+            min={0}
+            max={played.minutes}
+            step={played.minutes / 400}
+            value={now}
+            label={null}
+            thumbLabel="Minute"
+            onChange={(value) => {
+              setGoing(false);
+              setNow(value);
+            }}
+          />
+          <Text size="sm" className="tabular nowrap" miw={170} ml="auto" ta="right">
+            minute {now.toFixed(1)}
+            {phase?.phase ? ` · ${phase.phase}` : ""}
+          </Text>
         </Group>
         <Lanes minutes={played.minutes} phases={played.phases} lanes={played.endpoints} now={now} />
       </Card>
@@ -123,15 +238,26 @@ function Watch({ played }: { played: Played }) {
 type Seen = { played: Played; now: number };
 
 function Measured({ played, now }: Seen) {
-  const metrics = Object.keys(played.phases[0]?.measured ?? {}).filter((name) => typeof played.phases[0]?.measured[name] === "number");
+  const metrics = Object.keys(played.phases[0]?.measured ?? {}).filter(
+    (name) => typeof played.phases[0]?.measured[name] === "number",
+  );
   if (!metrics.length) return null;
   return (
     <Card>
-      <Title order={2} mb="sm">What the targets measured</Title>
+      <Title order={2} mb="sm">
+        What the targets measured
+      </Title>
       <Stack gap="xs">
         {metrics.map((name) => (
-          <Steps key={name} label={name} minutes={played.minutes} phases={played.phases} now={now} words={(value) => value.toLocaleString()}
-            points={played.phases.map((each) => ({ minute: each.from, value: Number(each.measured[name] ?? 0) }))} />
+          <Steps
+            key={name}
+            label={name}
+            minutes={played.minutes}
+            phases={played.phases}
+            now={now}
+            words={(value) => value.toLocaleString()}
+            points={played.phases.map((each) => ({ minute: each.from, value: Number(each.measured[name] ?? 0) }))}
+          />
         ))}
       </Stack>
     </Card>
@@ -139,15 +265,31 @@ function Measured({ played, now }: Seen) {
 }
 
 function Intervals({ played, now }: Seen) {
-  const moving = played.endpoints.filter((each) => new Set(each.intervals.map((one) => Math.round(one.seconds))).size > 1);
+  const moving = played.endpoints.filter(
+    (each) => new Set(each.intervals.map((one) => Math.round(one.seconds))).size > 1,
+  );
   return (
     <Card>
-      <Title order={2} mb="sm">Time between runs</Title>
-      {!moving.length && <Text size="sm" c="dimmed">Every endpoint kept its interval.</Text>}
+      <Title order={2} mb="sm">
+        Time between runs
+      </Title>
+      {!moving.length && (
+        <Text size="sm" c="dimmed">
+          Every endpoint kept its interval.
+        </Text>
+      )}
       <Stack gap="xs">
         {moving.slice(0, 8).map((each) => (
-          <Steps key={each.name} label={each.name} minutes={played.minutes} phases={played.phases} now={now} words={seconds} ink="var(--warn)"
-            points={each.intervals.map((one) => ({ minute: one.minute, value: one.seconds }))} />
+          <Steps
+            key={each.name}
+            label={each.name}
+            minutes={played.minutes}
+            phases={played.phases}
+            now={now}
+            words={seconds}
+            ink="var(--warn)"
+            points={each.intervals.map((one) => ({ minute: one.minute, value: one.seconds }))}
+          />
         ))}
       </Stack>
     </Card>
@@ -158,15 +300,35 @@ function Decisions({ played, now }: Seen) {
   const told = played.decisions.filter((each) => AUTHORED.includes(each.type) && each.minute <= now).reverse();
   return (
     <Card>
-      <Title order={2} mb="sm">Decisions</Title>
-      {!told.length && <Text size="sm" c="dimmed">None so far.</Text>}
-      <div style={{ maxHeight: 420, overflowY: "auto" }} tabIndex={0} role="region" aria-label="Decisions, newest first">
+      <Title order={2} mb="sm">
+        Decisions
+      </Title>
+      {!told.length && (
+        <Text size="sm" c="dimmed">
+          None so far.
+        </Text>
+      )}
+      <div
+        style={{ maxHeight: 420, overflowY: "auto" }}
+        tabIndex={0}
+        role="region"
+        aria-label="Decisions, newest first"
+      >
         <Table verticalSpacing={4}>
           <Table.Tbody>
             {told.slice(0, 300).map((each, place) => (
               <Table.Tr key={`${each.minute}-${place}`}>
-                <Table.Td className="tabular nowrap" w={52} style={{ verticalAlign: "top" }}>{each.minute.toFixed(1)}</Table.Td>
-                <Table.Td><Text size="sm"><b>{each.endpoint}</b>: {decisionWords(each)}</Text><Text size="xs" c="dimmed">{decisionReason(each)}</Text></Table.Td>
+                <Table.Td className="tabular nowrap" w={52} style={{ verticalAlign: "top" }}>
+                  {each.minute.toFixed(1)}
+                </Table.Td>
+                <Table.Td>
+                  <Text size="sm">
+                    <b>{each.endpoint}</b>: {decisionWords(each)}
+                  </Text>
+                  <Text size="xs" c="dimmed">
+                    {decisionReason(each)}
+                  </Text>
+                </Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
@@ -181,14 +343,27 @@ function Checks({ played }: { played: Played }) {
   const sorted = [...played.checks].sort((a, b) => Number(a.ok) - Number(b.ok));
   return (
     <Card>
-      <Title order={2} mb="sm">Checks</Title>
+      <Title order={2} mb="sm">
+        Checks
+      </Title>
       <div style={{ maxHeight: 420, overflowY: "auto" }} tabIndex={0} role="region" aria-label="Checks">
         <Table verticalSpacing={4}>
           <Table.Tbody>
             {sorted.map((check, place) => (
               <Table.Tr key={`${check.check}-${place}`}>
-                <Table.Td w={88} style={{ verticalAlign: "top" }}><Badge tt="none" miw={60} color={check.ok ? "green" : "red"}>{check.ok ? "holds" : "fails"}</Badge></Table.Td>
-                <Table.Td><Text size="sm" className="breaks">{check.check}</Text><Text size="xs" c="dimmed" className="breaks">{check.detail}</Text></Table.Td>
+                <Table.Td w={88} style={{ verticalAlign: "top" }}>
+                  <Badge tt="none" miw={60} color={check.ok ? "green" : "red"}>
+                    {check.ok ? "holds" : "fails"}
+                  </Badge>
+                </Table.Td>
+                <Table.Td>
+                  <Text size="sm" className="breaks">
+                    {check.check}
+                  </Text>
+                  <Text size="xs" c="dimmed" className="breaks">
+                    {check.detail}
+                  </Text>
+                </Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

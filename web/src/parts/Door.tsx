@@ -9,9 +9,16 @@ export function Door({ title, children }: { title: string; children: ReactNode }
   return (
     <Center mih="100vh" p="md" component="main">
       <div style={{ width: "100%", maxWidth: 400 }}>
-        <Group justify="center" gap="xs" mb="lg"><Logo size={32} /><Text fw={700} fz={24}>Mainspring</Text></Group>
+        <Group justify="center" gap="xs" mb="lg">
+          <Logo size={32} />
+          <Text fw={700} fz={24}>
+            Mainspring
+          </Text>
+        </Group>
         <Card padding="lg" shadow="sm">
-          <Title order={1} size="h2" mb="md">{title}</Title>
+          <Title order={1} size="h2" mb="md">
+            {title}
+          </Title>
           {children}
         </Card>
       </div>

@@ -9,7 +9,13 @@ export function Faults({ fault, title }: { fault: unknown; title: string }) {
   const faults = problem.faults.length ? problem.faults.map((each) => each.detail) : [problem.message];
   return (
     <Alert color="red" variant="light" title={title} role="alert">
-      <List size="sm">{faults.slice(0, SHOWN).map((each, place) => <List.Item key={`${place}-${each}`} className="breaks">{each}</List.Item>)}</List>
+      <List size="sm">
+        {faults.slice(0, SHOWN).map((each, place) => (
+          <List.Item key={`${place}-${each}`} className="breaks">
+            {each}
+          </List.Item>
+        ))}
+      </List>
     </Alert>
   );
 }

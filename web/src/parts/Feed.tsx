@@ -20,27 +20,54 @@ export function toneOf(event: EventShown): Tone {
 }
 
 /** By when it happened, then by the order in which it was written: a batch is written at once and its runs ended one after the other. */
-export function newestFirst(events: EventShown[]): EventShown[] {
+export function newestFirst<Event extends { at: string }>(events: Event[]): Event[] {
   return [...events].reverse().sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
 
 export function Feed({ events: all }: { events: EventShown[] }) {
   const events = useDeferredValue(all, all.slice(0, FIRST));
-  if (!events.length) return <Text size="sm" c="dimmed">Nothing has happened yet.</Text>;
-  return <ol className="feed">{events.map((event) => <Line key={event.cursor} event={event} />)}</ol>;
+  if (!events.length)
+    return (
+      <Text size="sm" c="dimmed">
+        Nothing has happened yet.
+      </Text>
+    );
+  return (
+    <ol className="feed">
+      {events.map((event) => (
+        <Line key={event.cursor} event={event} />
+      ))}
+    </ol>
+  );
 }
 
 const Line = memo(function Line({ event }: { event: EventShown }) {
   return (
     <li data-tone={toneOf(event)}>
       <span className="breaks">
-        {event.endpoint_id && event.endpoint && <><Go to={endpointPath(event.endpoint_id)}>{event.endpoint}</Go>{" "}</>}
-        {event.run_id && event.type !== "run.missed" ? <Go to={runPath(event.run_id)} plain>{eventWords(event)}</Go>
-          : typeof event.data.execution === "string" ? <Go to={executionPath(event.data.execution)} plain>{eventWords(event)}</Go>
-          : eventWords(event)}
-        {!BY_WORKERS.test(event.type) && event.actor !== "system" && <span className="small"> by {actorWords(event.actor)}</span>}
+        {event.endpoint_id && event.endpoint && (
+          <>
+            <Go to={endpointPath(event.endpoint_id)}>{event.endpoint}</Go>{" "}
+          </>
+        )}
+        {event.run_id && event.type !== "run.missed" ? (
+          <Go to={runPath(event.run_id)} plain>
+            {eventWords(event)}
+          </Go>
+        ) : typeof event.data.execution === "string" ? (
+          <Go to={executionPath(event.data.execution)} plain>
+            {eventWords(event)}
+          </Go>
+        ) : (
+          eventWords(event)
+        )}
+        {!BY_WORKERS.test(event.type) && event.actor !== "system" && (
+          <span className="small"> by {actorWords(event.actor)}</span>
+        )}
       </span>
-      <span className="small nowrap"><When at={event.at} /></span>
+      <span className="small nowrap">
+        <When at={event.at} />
+      </span>
     </li>
   );
 });

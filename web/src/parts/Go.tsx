@@ -2,10 +2,25 @@
 import type { ReactNode } from "react";
 import { addressOf } from "../api/tenant";
 
-type Props = { to: string; children: ReactNode; /** As the text around it, underlined. */ plain?: boolean; strong?: boolean; className?: string; title?: string };
+type Props = {
+  to: string;
+  children: ReactNode /** As the text around it, underlined. */;
+  plain?: boolean;
+  strong?: boolean;
+  className?: string;
+  title?: string;
+};
 
 export function Go({ to, children, plain, strong, className = "", title }: Props) {
-  return <a href={addressOf(to)} title={title} className={`go ${plain ? "go-plain" : ""} ${strong ? "go-strong" : ""} ${className}`}>{children}</a>;
+  return (
+    <a
+      href={addressOf(to)}
+      title={title}
+      className={`go ${plain ? "go-plain" : ""} ${strong ? "go-strong" : ""} ${className}`}
+    >
+      {children}
+    </a>
+  );
 }
 
 export const endpointPath = (id: string): string => `/endpoints/${encodeURIComponent(id)}`;

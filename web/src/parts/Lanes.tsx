@@ -1,16 +1,25 @@
 /** A day as lanes: one line for each endpoint, a mark for each run, and where it slept; phases as bands behind them. */
-import { Anchor, Group, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Group, Text } from "@mantine/core";
 import { Fragment } from "react";
 import { took } from "../words/duration";
 import { sourceWords } from "../words/state";
+import { AnchorLink } from "./links";
 
 export type Phase = { from: number; to: number; phase: string };
 export type LaneRun = { minute: number; status: string; source: string; why?: string | undefined };
-export type Lane = { name: string; group: string; id?: string | undefined; asleep: { from: number; to: number }[]; runs: LaneRun[] };
+export type Lane = {
+  name: string;
+  group: string;
+  id?: string | undefined;
+  asleep: { from: number; to: number }[];
+  runs: LaneRun[];
+};
 
 const MARKS: [string, string][] = [
-  ["var(--good)", "by its own schedule"], ["var(--calm)", "by an interval hint"], ["var(--warn)", "by a one-shot hint"], ["var(--bad)", "failed"],
+  ["var(--good)", "by its own schedule"],
+  ["var(--calm)", "by an interval hint"],
+  ["var(--warn)", "by a one-shot hint"],
+  ["var(--bad)", "failed"],
 ];
 
 export function inkOf(run: LaneRun): string {
@@ -23,9 +32,19 @@ export function LaneKey() {
   return (
     <Group gap="md">
       {MARKS.map(([ink, words]) => (
-        <Group key={words} gap={6} wrap="nowrap"><span className="dot" style={{ background: ink }} /><Text size="xs" c="dimmed">{words}</Text></Group>
+        <Group key={words} gap={6} wrap="nowrap">
+          <span className="dot" style={{ background: ink }} />
+          <Text size="xs" c="dimmed">
+            {words}
+          </Text>
+        </Group>
       ))}
-      <Group gap={6} wrap="nowrap"><span className="nap" /><Text size="xs" c="dimmed">asleep or paused</Text></Group>
+      <Group gap={6} wrap="nowrap">
+        <span className="nap" />
+        <Text size="xs" c="dimmed">
+          asleep or paused
+        </Text>
+      </Group>
     </Group>
   );
 }
@@ -40,43 +59,113 @@ export function Lanes({ minutes, phases, lanes, now = minutes }: Props) {
     <div className="lanes">
       <div />
       <div className="lane-phases" aria-hidden="true">
-        {phases.map((each) => <Text key={each.from} size="xs" c="dimmed" className="clip" style={{ left: at(each.from), width: `calc(${at(each.to)} - ${at(each.from)})` }}>{each.phase}</Text>)}
+        {phases.map((each) => (
+          <Text
+            key={each.from}
+            size="xs"
+            c="dimmed"
+            className="clip"
+            style={{ left: at(each.from), width: `calc(${at(each.to)} - ${at(each.from)})` }}
+          >
+            {each.phase}
+          </Text>
+        ))}
       </div>
       {groups.map((group) => (
         <Fragment key={group}>
-          {group && <><Text size="xs" fw={600} c="dimmed" className="lane-group">{group}</Text><div /></>}
-          {lanes.filter((lane) => lane.group === group).map((lane) => {
-            const shown = lane.runs.filter((run) => run.minute <= now);
-            return (
-              <Fragment key={lane.name}>
-                <Text size="sm" className="clip lane-name" title={lane.name} component="div">
-                  {lane.id ? <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: lane.id } as never} size="sm">{lane.name}</Anchor> : lane.name}
-                </Text>
-                <svg className="lane" role="img" aria-label={`${lane.name}: ${shown.length} runs`}>
-                  {phases.map((each, place) => (place % 2 ? <rect key={each.from} x={at(each.from)} width={`${((each.to - each.from) / minutes) * 100}%`} y="0" height="100%" fill="var(--band)" /> : null))}
-                  <line x1="0" x2="100%" y1="50%" y2="50%" stroke="var(--grid)" />
-                  {lane.asleep.filter((nap) => nap.from < now).map((nap) => (
-                    <rect key={nap.from} x={at(nap.from)} width={`${((Math.min(nap.to, now) - Math.max(nap.from, 0)) / minutes) * 100}%`} y="5" height="14" rx="4" fill="var(--nap)" />
-                  ))}
-                  {shown.map((run, place) => (
-                    <circle key={`${run.minute}-${place}`} cx={at(run.minute)} cy="12" r="3.6" fill={inkOf(run)}>
-                      <title>{`${lane.name}, minute ${run.minute.toFixed(1)}: ${run.status}, by the ${sourceWords(run.source)}${run.why ? `. ${run.why}` : ""}`}</title>
-                    </circle>
-                  ))}
-                  {now < minutes && <line x1={at(now)} x2={at(now)} y1="0" y2="100%" stroke="var(--mantine-color-text)" strokeOpacity={0.55} />}
-                </svg>
-              </Fragment>
-            );
-          })}
+          {group && (
+            <>
+              <Text size="xs" fw={600} c="dimmed" className="lane-group">
+                {group}
+              </Text>
+              <div />
+            </>
+          )}
+          {lanes
+            .filter((lane) => lane.group === group)
+            .map((lane) => {
+              const shown = lane.runs.filter((run) => run.minute <= now);
+              return (
+                <Fragment key={lane.name}>
+                  <Text size="sm" className="clip lane-name" title={lane.name} component="div">
+                    {lane.id ? (
+                      <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: lane.id }} size="sm">
+                        {lane.name}
+                      </AnchorLink>
+                    ) : (
+                      lane.name
+                    )}
+                  </Text>
+                  <svg className="lane" role="img" aria-label={`${lane.name}: ${shown.length} runs`}>
+                    {phases.map((each, place) =>
+                      place % 2 ? (
+                        <rect
+                          key={each.from}
+                          x={at(each.from)}
+                          width={`${((each.to - each.from) / minutes) * 100}%`}
+                          y="0"
+                          height="100%"
+                          fill="var(--band)"
+                        />
+                      ) : null,
+                    )}
+                    <line x1="0" x2="100%" y1="50%" y2="50%" stroke="var(--grid)" />
+                    {lane.asleep
+                      .filter((nap) => nap.from < now)
+                      .map((nap) => (
+                        <rect
+                          key={nap.from}
+                          x={at(nap.from)}
+                          width={`${((Math.min(nap.to, now) - Math.max(nap.from, 0)) / minutes) * 100}%`}
+                          y="5"
+                          height="14"
+                          rx="4"
+                          fill="var(--nap)"
+                        />
+                      ))}
+                    {shown.map((run, place) => (
+                      <circle key={`${run.minute}-${place}`} cx={at(run.minute)} cy="12" r="3.6" fill={inkOf(run)}>
+                        <title>{`${lane.name}, minute ${run.minute.toFixed(1)}: ${run.status}, by the ${sourceWords(run.source)}${run.why ? `. ${run.why}` : ""}`}</title>
+                      </circle>
+                    ))}
+                    {now < minutes && (
+                      <line
+                        x1={at(now)}
+                        x2={at(now)}
+                        y1="0"
+                        y2="100%"
+                        stroke="var(--mantine-color-text)"
+                        strokeOpacity={0.55}
+                      />
+                    )}
+                  </svg>
+                </Fragment>
+              );
+            })}
         </Fragment>
       ))}
       <div />
-      <Group justify="space-between"><Text size="xs" c="dimmed">minute 0</Text><Text size="xs" c="dimmed">{minutes}</Text></Group>
+      <Group justify="space-between">
+        <Text size="xs" c="dimmed">
+          minute 0
+        </Text>
+        <Text size="xs" c="dimmed">
+          {minutes}
+        </Text>
+      </Group>
     </div>
   );
 }
 
-type StepsProps = { minutes: number; phases: Phase[]; points: { minute: number; value: number }[]; now?: number | undefined; label: string; words: (value: number) => string; ink?: string };
+type StepsProps = {
+  minutes: number;
+  phases: Phase[];
+  points: { minute: number; value: number }[];
+  now?: number | undefined;
+  label: string;
+  words: (value: number) => string;
+  ink?: string;
+};
 
 /** One value over the day, as steps: what was measured, or how far apart runs were. */
 export function Steps({ minutes, phases, points, now = minutes, label, words, ink = "var(--calm)" }: StepsProps) {
@@ -92,9 +181,34 @@ export function Steps({ minutes, phases, points, now = minutes, label, words, in
   const last = shown.at(-1);
   return (
     <div>
-      <Group justify="space-between" wrap="nowrap" gap="xs"><Text size="sm" className="clip">{label}</Text><Text size="sm" fw={600} className="tabular nowrap">{last ? words(last.value) : "–"}</Text></Group>
-      <svg viewBox="0 0 1000 60" preserveAspectRatio="none" width="100%" height={60} role="img" aria-label={`${label}, up to ${words(top)}`}>
-        {phases.map((each, place) => (place % 2 ? <rect key={each.from} x={x(each.from)} width={x(each.to - each.from)} y="0" height="60" fill="var(--band)" /> : null))}
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        <Text size="sm" className="clip">
+          {label}
+        </Text>
+        <Text size="sm" fw={600} className="tabular nowrap">
+          {last ? words(last.value) : "–"}
+        </Text>
+      </Group>
+      <svg
+        viewBox="0 0 1000 60"
+        preserveAspectRatio="none"
+        width="100%"
+        height={60}
+        role="img"
+        aria-label={`${label}, up to ${words(top)}`}
+      >
+        {phases.map((each, place) =>
+          place % 2 ? (
+            <rect
+              key={each.from}
+              x={x(each.from)}
+              width={x(each.to - each.from)}
+              y="0"
+              height="60"
+              fill="var(--band)"
+            />
+          ) : null,
+        )}
         <path d={path} fill="none" stroke={ink} strokeWidth={2} vectorEffect="non-scaling-stroke" />
       </svg>
     </div>

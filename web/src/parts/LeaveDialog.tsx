@@ -1,5 +1,5 @@
-import { Confirm } from "./Confirm";
 import type { Leaving } from "../shell/edits";
+import { Confirm } from "./Confirm";
 
 /** Asked before a form with unsaved changes is left. */
 export function LeaveDialog({ leaving }: { leaving: Leaving }) {

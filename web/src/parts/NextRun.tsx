@@ -15,5 +15,9 @@ export function nextRunOf(endpoint: Seen): string | null {
 export function NextRun({ endpoint }: { endpoint: Seen }) {
   const at = nextRunOf(endpoint);
   const isDue = useClock((nowMs) => (at && Date.parse(at) <= nowMs ? 1 : 0));
-  return endpoint.status === "active" && endpoint.running && isDue ? <span>running</span> : <When at={at} none="not planned" />;
+  return endpoint.status === "active" && endpoint.running && isDue ? (
+    <span>running</span>
+  ) : (
+    <When at={at} none="not planned" />
+  );
 }

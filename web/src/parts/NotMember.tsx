@@ -11,7 +11,8 @@ export function NotMember({ fault }: { fault: NotAMember }) {
       <Stack gap="sm">
         <Text size="sm" className="breaks">
           This address belongs to the tenant <b>{tenant}</b>. You are signed in as{" "}
-          {session.user?.email ?? session.actor}, who is not a member of it, or the tenant does not exist. Ask an owner of the tenant to invite you.
+          {session.user?.email ?? session.actor}, who is not a member of it, or the tenant does not exist. Ask an owner
+          of the tenant to invite you.
         </Text>
         {session.tenants.map((each) => (
           <Button key={each.tenant} component="a" href={pathIn(each.tenant)} variant="default" fullWidth>

@@ -17,14 +17,28 @@ export function RunBars({ runs, places = 30 }: { runs: Bar[]; places?: number })
   shown.forEach((run, place) => {
     const height = 5 + (HEIGHT - 5) * Math.sqrt((run.duration_ms ?? 0) / longest);
     const tone = runTone(run.status);
-    paths[tone] = `${paths[tone] ?? ""}M${(places - shown.length + place) * WIDTH} ${HEIGHT}v${-height.toFixed(1)}h${BAR}V${HEIGHT}z`;
+    paths[tone] =
+      `${paths[tone] ?? ""}M${(places - shown.length + place) * WIDTH} ${HEIGHT}v${-height.toFixed(1)}h${BAR}V${HEIGHT}z`;
   });
-  const empty = Array.from({ length: places - shown.length }, (_, place) => `M${place * WIDTH} ${HEIGHT}v-3h${BAR}V${HEIGHT}z`).join("");
+  const empty = Array.from(
+    { length: places - shown.length },
+    (_, place) => `M${place * WIDTH} ${HEIGHT}v-3h${BAR}V${HEIGHT}z`,
+  ).join("");
   return (
-    <svg width={places * WIDTH} height={HEIGHT} viewBox={`0 0 ${places * WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label} style={{ display: "block", maxWidth: "100%" }}>
+    <svg
+      width={places * WIDTH}
+      height={HEIGHT}
+      viewBox={`0 0 ${places * WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+      style={{ display: "block", maxWidth: "100%" }}
+    >
       <title>{label}</title>
       {empty && <path d={empty} fill="var(--grid)" />}
-      {Object.entries(paths).map(([tone, path]) => <path key={tone} d={path} fill={INK[tone as Tone]} />)}
+      {Object.entries(paths).map(([tone, path]) => (
+        <path key={tone} d={path} fill={INK[tone as Tone]} />
+      ))}
     </svg>
   );
 }

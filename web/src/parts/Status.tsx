@@ -3,7 +3,11 @@ import type { Endpoint } from "../api/types";
 import { runMeaning, runTone, stateMeaning, stateTone, type Tone } from "../words/state";
 
 export function Mark({ tone, word, meaning }: { tone: Tone; word: string; meaning?: string }) {
-  return <span className={word === "running" ? "mark pulse" : "mark"} data-tone={tone} title={meaning}>{word}</span>;
+  return (
+    <span className={word === "running" ? "mark pulse" : "mark"} data-tone={tone} title={meaning}>
+      {word}
+    </span>
+  );
 }
 
 export function RunStatus({ status, code }: { status: string; code?: number | null }) {
@@ -21,13 +25,19 @@ export function EndpointState({ endpoint }: { endpoint: Seen }) {
 function told(endpoint: Seen) {
   if (endpoint.status !== "active") {
     const isFailing = endpoint.failure_count > 0 && endpoint.status !== "archived"; // the server counts it among the failing ones
-    return [stateTone(endpoint.status), isFailing ? `${endpoint.status}, failing` : endpoint.status, stateMeaning(endpoint.status)] as const;
+    return [
+      stateTone(endpoint.status),
+      isFailing ? `${endpoint.status}, failing` : endpoint.status,
+      stateMeaning(endpoint.status),
+    ] as const;
   }
   if (endpoint.running) return ["calm", "running", "A call is under way."] as const;
   if (endpoint.failure_count > 0) {
-    const many = endpoint.failure_count === 1 ? "The last run failed." : `The last ${endpoint.failure_count} runs failed.`;
+    const many =
+      endpoint.failure_count === 1 ? "The last run failed." : `The last ${endpoint.failure_count} runs failed.`;
     return ["bad", "failing", many] as const;
   }
-  if (endpoint.interval_hint || endpoint.one_shot_hint) return ["calm", "adapting", "A hint changes when it runs."] as const;
+  if (endpoint.interval_hint || endpoint.one_shot_hint)
+    return ["calm", "adapting", "A hint changes when it runs."] as const;
   return ["good", "active", stateMeaning("active")] as const;
 }

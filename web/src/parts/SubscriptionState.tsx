@@ -6,12 +6,25 @@ type Seen = { enabled: boolean; disabled_reason: string | null; failing_since: s
 
 /** Whether messages go out, and how that has been going. */
 export function SubscriptionState({ of }: { of: Seen }) {
-  const [tone, word] = !of.enabled ? ["idle", "off"] as const : of.failing_since ? ["bad", "failing"] as const : ["good", "on"] as const;
+  const [tone, word] = !of.enabled
+    ? (["idle", "off"] as const)
+    : of.failing_since
+      ? (["bad", "failing"] as const)
+      : (["good", "on"] as const);
   return (
     <div>
       <Mark tone={tone} word={word} />
-      {!of.enabled && of.disabled_reason && <Text size="xs" c="dimmed" className="breaks" maw={260}>{of.disabled_reason}</Text>}
-      {of.enabled && of.failing_since && <Text size="xs" c="dimmed">{of.failure_count === 1 ? "1 attempt" : `${of.failure_count} attempts`} failed, the first <When at={of.failing_since} mode="relative" /></Text>}
+      {!of.enabled && of.disabled_reason && (
+        <Text size="xs" c="dimmed" className="breaks" maw={260}>
+          {of.disabled_reason}
+        </Text>
+      )}
+      {of.enabled && of.failing_since && (
+        <Text size="xs" c="dimmed">
+          {of.failure_count === 1 ? "1 attempt" : `${of.failure_count} attempts`} failed, the first{" "}
+          <When at={of.failing_since} mode="relative" />
+        </Text>
+      )}
     </div>
   );
 }

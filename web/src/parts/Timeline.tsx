@@ -11,7 +11,12 @@ const LISTED = 8;
 
 export function Timeline({ items }: { items: Upcoming[] }) {
   const nowMs = useNow();
-  if (!items.length) return <Text size="sm" c="dimmed">Nothing is planned: everything is paused, or running right now.</Text>;
+  if (!items.length)
+    return (
+      <Text size="sm" c="dimmed">
+        Nothing is planned: everything is paused, or running right now.
+      </Text>
+    );
   const last = Date.parse(items.at(-1)?.at ?? "");
   const reach = Math.min(Math.max(60_000, last - nowMs), 3_600_000);
   const share = (at: string) => Math.min(1, Math.max(0, (Date.parse(at) - nowMs) / reach));
@@ -19,22 +24,46 @@ export function Timeline({ items }: { items: Upcoming[] }) {
   return (
     <Stack gap="sm">
       <div>
-        <svg width="100%" height={30} role="img" aria-label={`${near.length} runs in the next ${span(reach)}`} style={{ display: "block", overflow: "visible" }}>
+        <svg
+          width="100%"
+          height={30}
+          role="img"
+          aria-label={`${near.length} runs in the next ${span(reach)}`}
+          style={{ display: "block", overflow: "visible" }}
+        >
           <line x1="0" x2="100%" y1="16" y2="16" stroke="var(--grid)" strokeWidth={2} />
           {near.map((item) => (
-            <circle key={item.endpoint_id} cx={`${share(item.at) * 100}%`} cy="16" r="5" fill={item.source.startsWith("baseline") ? "var(--calm)" : "var(--warn)"} fillOpacity={0.75}>
+            <circle
+              key={item.endpoint_id}
+              cx={`${share(item.at) * 100}%`}
+              cy="16"
+              r="5"
+              fill={item.source.startsWith("baseline") ? "var(--calm)" : "var(--warn)"}
+              fillOpacity={0.75}
+            >
               <title>{`${item.endpoint}, by the ${sourceWords(item.source)}`}</title>
             </circle>
           ))}
         </svg>
-        <Group justify="space-between"><Text size="xs" c="dimmed">now</Text><Text size="xs" c="dimmed">in {span(reach)}</Text></Group>
+        <Group justify="space-between">
+          <Text size="xs" c="dimmed">
+            now
+          </Text>
+          <Text size="xs" c="dimmed">
+            in {span(reach)}
+          </Text>
+        </Group>
       </div>
       <ol className="lines">
         {items.slice(0, LISTED).map((item) => (
           <li key={item.endpoint_id}>
-            <Go to={endpointPath(item.endpoint_id)} className="clip" title={item.endpoint}>{item.endpoint}</Go>
+            <Go to={endpointPath(item.endpoint_id)} className="clip" title={item.endpoint}>
+              {item.endpoint}
+            </Go>
             <span className="small wide-only nowrap">{sourceWords(item.source)}</span>
-            <span className="instant"><When at={item.at} /></span>
+            <span className="instant">
+              <When at={item.at} />
+            </span>
           </li>
         ))}
       </ol>

@@ -22,16 +22,34 @@ export function spans(phases: Phases): { name: string; ink: string; from: number
 export function Waterfall({ phases }: { phases: Phases }) {
   const found = spans(phases);
   const total = Math.max(0.001, ...found.map((each) => each.from + each.ms));
-  if (!found.length) return <Text size="sm" c="dimmed">Nothing was measured.</Text>;
+  if (!found.length)
+    return (
+      <Text size="sm" c="dimmed">
+        Nothing was measured.
+      </Text>
+    );
   return (
     <Stack gap={6}>
       {found.map((each) => (
         <Group key={each.name} gap="sm" wrap="nowrap">
-          <Text size="xs" w={150} style={{ flexShrink: 0 }}>{each.name}</Text>
+          <Text size="xs" w={150} style={{ flexShrink: 0 }}>
+            {each.name}
+          </Text>
           <div style={{ position: "relative", height: 14, flex: 1, background: "var(--grid)", borderRadius: 3 }}>
-            <div style={{ position: "absolute", left: `${(each.from / total) * 100}%`, width: `max(2px, ${(each.ms / total) * 100}%)`, height: 14, background: each.ink, borderRadius: 3 }} />
+            <div
+              style={{
+                position: "absolute",
+                left: `${(each.from / total) * 100}%`,
+                width: `max(2px, ${(each.ms / total) * 100}%)`,
+                height: 14,
+                background: each.ink,
+                borderRadius: 3,
+              }}
+            />
           </div>
-          <Text size="xs" w={60} ta="right" className="tabular" style={{ flexShrink: 0 }}>{each.ms < 1 ? `${Math.round(each.ms * 1000)}µs` : took(each.ms)}</Text>
+          <Text size="xs" w={60} ta="right" className="tabular" style={{ flexShrink: 0 }}>
+            {each.ms < 1 ? `${Math.round(each.ms * 1000)}µs` : took(each.ms)}
+          </Text>
         </Group>
       ))}
     </Stack>

@@ -3,7 +3,12 @@ import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { asProblem } from "../api/client";
 
-type Options<T> = { done?: string | ((result: T) => string); after?: (result: T) => void; quiet?: boolean; /** It only reads: nothing on the page is old after it. */ onlyReads?: boolean };
+type Options<T> = {
+  done?: string | ((result: T) => string);
+  after?: (result: T) => void;
+  quiet?: boolean /** It only reads: nothing on the page is old after it. */;
+  onlyReads?: boolean;
+};
 
 const NEVER_OLD = new Set<unknown>(["simulations", "rehearsal", "bulk", "link"]);
 

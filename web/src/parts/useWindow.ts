@@ -19,7 +19,11 @@ export function useWindow(count: number, body: RefObject<HTMLElement | null>, mo
     if (!there) return;
     const rows = there.querySelectorAll<HTMLElement>("[data-row]");
     const [first, last] = [rows[0], rows[rows.length - 1]];
-    if (first && last) rowPx.current = Math.max(12, (last.getBoundingClientRect().bottom - first.getBoundingClientRect().top) / rows.length);
+    if (first && last)
+      rowPx.current = Math.max(
+        12,
+        (last.getBoundingClientRect().bottom - first.getBoundingClientRect().top) / rows.length,
+      );
     const top = there.getBoundingClientRect().top;
     const end = Math.ceil((window.innerHeight - top) / rowPx.current);
     const from = isSmall ? 0 : Math.max(0, Math.min(count - 1, Math.floor(-top / rowPx.current) - AROUND));
@@ -29,7 +33,10 @@ export function useWindow(count: number, body: RefObject<HTMLElement | null>, mo
   }, [body, count, isSmall, more]);
   useEffect(() => {
     let frame = 0;
-    const soon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(look); };
+    const soon = () => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(look);
+    };
     soon();
     window.addEventListener("scroll", soon, { passive: true });
     window.addEventListener("resize", soon);
@@ -39,13 +46,22 @@ export function useWindow(count: number, body: RefObject<HTMLElement | null>, mo
       window.removeEventListener("resize", soon);
     };
   }, [look]);
-  useLayoutEffect(() => { if (range.from >= count) look(); }, [count, look, range.from]); // the list became shorter than where we are
+  useLayoutEffect(() => {
+    if (range.from >= count) look();
+  }, [count, look, range.from]); // the list became shorter than where we are
   const from = isSmall ? 0 : Math.min(range.from, Math.max(0, count - 1));
   const to = Math.min(count, Math.max(range.to, from + 1));
-  const reveal = useCallback((place: number) => {
-    const row = body.current?.querySelector(`[data-row="${place}"]`);
-    if (row) row.scrollIntoView({ block: "nearest" });
-    else if (body.current) window.scrollTo({ top: window.scrollY + body.current.getBoundingClientRect().top + place * rowPx.current - window.innerHeight / 2 });
-  }, [body]);
+  const reveal = useCallback(
+    (place: number) => {
+      const row = body.current?.querySelector(`[data-row="${place}"]`);
+      if (row) row.scrollIntoView({ block: "nearest" });
+      else if (body.current)
+        window.scrollTo({
+          top:
+            window.scrollY + body.current.getBoundingClientRect().top + place * rowPx.current - window.innerHeight / 2,
+        });
+    },
+    [body],
+  );
   return { from, to, above: from * rowPx.current, below: (count - to) * rowPx.current, reveal };
 }

@@ -14,7 +14,9 @@ export function LiveBadge() {
   const [color, word, meaning] = SAID[state];
   return (
     <Tooltip label={meaning}>
-      <Badge variant="dot" color={color} tt="none" role="status" aria-label={`Events: ${word}`}>{word}</Badge>
+      <Badge variant="dot" color={color} tt="none" role="status" aria-label={`Events: ${word}`}>
+        {word}
+      </Badge>
     </Tooltip>
   );
 }

@@ -20,13 +20,17 @@ export function Palette() {
   useEffect(() => {
     const open = () => setOpen(true);
     const onKey = (event: globalThis.KeyboardEvent) => {
-      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey)
+        return;
       event.preventDefault();
       setOpen((before) => !before);
     };
     window.addEventListener(OPEN, open);
     window.addEventListener("keydown", onKey);
-    return () => { window.removeEventListener(OPEN, open); window.removeEventListener("keydown", onKey); };
+    return () => {
+      window.removeEventListener(OPEN, open);
+      window.removeEventListener("keydown", onKey);
+    };
   }, []);
   return isOpen ? <Finder close={() => setOpen(false)} /> : null;
 }
@@ -39,8 +43,13 @@ function Finder({ close }: { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const choices = useChoices(query.trim());
   const chosen = Math.min(at, choices.length - 1);
-  useEffect(() => { dialog.current?.showModal(); }, []);
-  useEffect(() => { dialog.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [chosen]);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen one is looked up in the page
+  useEffect(() => {
+    dialog.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
   const act = (choice: Choice | undefined) => {
     if (!choice) return;
     dialog.current?.close(); // first, so that the focus is back before the act moves it
@@ -54,21 +63,57 @@ function Finder({ close }: { close: () => void }) {
     event.preventDefault();
   };
   return (
-    <dialog ref={dialog} role="dialog" className="finder" aria-label="Find" onClose={close} onClick={(event) => { if (event.target === dialog.current) dialog.current?.close(); }}>
+    <dialog
+      ref={dialog}
+      className="finder"
+      aria-label="Find"
+      onClose={close}
+      onClick={(event) => {
+        if (event.target === dialog.current) dialog.current?.close();
+      }}
+    >
       <div className="finder-field">
         <IconSearch size={18} aria-hidden="true" />
         <input
-          autoFocus value={query} placeholder="Find an endpoint, a page, an action" aria-label="Find" role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant={`found-${chosen}`} autoComplete="off" spellCheck={false}
-          onChange={(event) => { setQuery(event.currentTarget.value); setAt(0); }} onKeyDown={onKeyDown}
+          autoFocus
+          value={query}
+          placeholder="Find an endpoint, a page, an action"
+          aria-label="Find"
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="found"
+          aria-activedescendant={`found-${chosen}`}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => {
+            setQuery(event.currentTarget.value);
+            setAt(0);
+          }}
+          onKeyDown={onKeyDown}
         />
         <Kbd size="xs">Esc</Kbd>
       </div>
       <div className="finder-list" id="found" role="listbox" aria-label="Found">
         {choices.map((choice, place) => (
           <div key={choice.id} role="presentation">
-            {choice.group !== choices[place - 1]?.group && <div className="finder-group" role="presentation">{choice.group}</div>}
-            <div id={`found-${place}`} role="option" aria-selected={place === chosen} className="finder-choice" onPointerMove={() => place !== chosen && setAt(place)} onClick={() => act(choice)}>
-              {choice.icon}<div><div>{choice.label}</div><div className="small clip">{choice.about}</div></div>
+            {choice.group !== choices[place - 1]?.group && (
+              <div className="finder-group" role="presentation">
+                {choice.group}
+              </div>
+            )}
+            <div
+              id={`found-${place}`}
+              role="option"
+              aria-selected={place === chosen}
+              className="finder-choice"
+              onPointerMove={() => place !== chosen && setAt(place)}
+              onClick={() => act(choice)}
+            >
+              {choice.icon}
+              <div>
+                <div>{choice.label}</div>
+                <div className="small clip">{choice.about}</div>
+              </div>
             </div>
           </div>
         ))}
@@ -84,18 +129,70 @@ function useChoices(query: string): Choice[] {
   const mayWrite = useMay("write");
   const { next } = useTimeMode();
   const { toggleColorScheme } = useMantineColorScheme({ keepTransitions: true });
-  const found = useInfiniteQuery({ ...endpointsQuery({ text: wanted }, 8), enabled: wanted.length > 0, placeholderData: (before) => before });
+  const found = useInfiniteQuery({
+    ...endpointsQuery({ text: wanted }, 8),
+    enabled: wanted.length > 0,
+    placeholderData: (before) => before,
+  });
   const matches = (choice: Choice) => `${choice.label} ${choice.about}`.toLowerCase().includes(query.toLowerCase());
-  const go = (href: string) => () => void navigate({ href } as never);
-  const endpoints = (query ? (found.data?.pages[0]?.items ?? []) : []).map((each): Choice => ({
-    id: each.id, group: "Endpoints", label: each.name, about: `${each.job} · ${scheduleWords(each)} · ${each.method} ${each.url}`, icon: <IconApi size={20} />, act: go(endpointPath(each.id)),
-  }));
-  const pages = PAGES.map((page): Choice => ({ id: page.to, group: "Pages", label: page.label, about: page.about, icon: <page.icon size={20} />, act: go(page.to) }));
+  const go = (href: string) => () => void navigate({ href });
+  const endpoints = (query ? (found.data?.pages[0]?.items ?? []) : []).map(
+    (each): Choice => ({
+      id: each.id,
+      group: "Endpoints",
+      label: each.name,
+      about: `${each.job} · ${scheduleWords(each)} · ${each.method} ${each.url}`,
+      icon: <IconApi size={20} />,
+      act: go(endpointPath(each.id)),
+    }),
+  );
+  const pages = PAGES.map(
+    (page): Choice => ({
+      id: page.to,
+      group: "Pages",
+      label: page.label,
+      about: page.about,
+      icon: <page.icon size={20} />,
+      act: go(page.to),
+    }),
+  );
   const acts: Choice[] = [
-    ...(mayWrite ? [{ id: "new", group: "Actions", label: "New endpoint", about: "Call a URL on a schedule", icon: <IconPlus size={20} />, act: go("/endpoints/new") }] : []),
-    { id: "failed", group: "Actions", label: "What failed", about: "Failed runs, newest first", icon: <IconHistory size={20} />, act: go("/runs?status=failure") },
-    { id: "time", group: "Actions", label: "Switch how times are shown", about: "Relative, local, UTC", icon: <IconClock size={20} />, act: next },
-    { id: "scheme", group: "Actions", label: "Switch light and dark", about: "Appearance", icon: <IconMoon size={20} />, act: toggleColorScheme },
+    ...(mayWrite
+      ? [
+          {
+            id: "new",
+            group: "Actions",
+            label: "New endpoint",
+            about: "Call a URL on a schedule",
+            icon: <IconPlus size={20} />,
+            act: go("/endpoints/new"),
+          },
+        ]
+      : []),
+    {
+      id: "failed",
+      group: "Actions",
+      label: "What failed",
+      about: "Failed runs, newest first",
+      icon: <IconHistory size={20} />,
+      act: go("/runs?status=failure"),
+    },
+    {
+      id: "time",
+      group: "Actions",
+      label: "Switch how times are shown",
+      about: "Relative, local, UTC",
+      icon: <IconClock size={20} />,
+      act: next,
+    },
+    {
+      id: "scheme",
+      group: "Actions",
+      label: "Switch light and dark",
+      about: "Appearance",
+      icon: <IconMoon size={20} />,
+      act: toggleColorScheme,
+    },
   ];
   return [...endpoints, ...[...pages, ...acts].filter(matches)];
 }

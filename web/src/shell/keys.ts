@@ -3,29 +3,35 @@ import { useEffect } from "react";
 
 export type Key = { keys: string; means: string };
 export const KEYS: { where: string; keys: Key[] }[] = [
-  { where: "Everywhere", keys: [
-    { keys: "Ctrl K", means: "Find a page, an endpoint or an action" },
-    { keys: "?", means: "Show this list" },
-    { keys: "g o", means: "Go to the overview" },
-    { keys: "g e", means: "Go to the endpoints" },
-    { keys: "g j", means: "Go to the jobs" },
-    { keys: "g r", means: "Go to the runs" },
-    { keys: "g v", means: "Go to the events" },
-    { keys: "g w", means: "Go to the workflows" },
-    { keys: "g x", means: "Go to the executions" },
-    { keys: "g p", means: "Go to the planner" },
-    { keys: "g m", means: "Go to the simulation" },
-    { keys: "g s", means: "Go to the settings" },
-    { keys: "t", means: "Show times relative, local or in UTC" },
-    { keys: "c", means: "Create an endpoint" },
-  ] },
-  { where: "In a list", keys: [
-    { keys: "j", means: "Next row" },
-    { keys: "k", means: "Previous row" },
-    { keys: "Enter", means: "Open the row" },
-    { keys: "x", means: "Select the row" },
-    { keys: "/", means: "Type into the filter" },
-  ] },
+  {
+    where: "Everywhere",
+    keys: [
+      { keys: "Ctrl K", means: "Find a page, an endpoint or an action" },
+      { keys: "?", means: "Show this list" },
+      { keys: "g o", means: "Go to the overview" },
+      { keys: "g e", means: "Go to the endpoints" },
+      { keys: "g j", means: "Go to the jobs" },
+      { keys: "g r", means: "Go to the runs" },
+      { keys: "g v", means: "Go to the events" },
+      { keys: "g w", means: "Go to the workflows" },
+      { keys: "g x", means: "Go to the executions" },
+      { keys: "g p", means: "Go to the planner" },
+      { keys: "g m", means: "Go to the simulation" },
+      { keys: "g s", means: "Go to the settings" },
+      { keys: "t", means: "Show times relative, local or in UTC" },
+      { keys: "c", means: "Create an endpoint" },
+    ],
+  },
+  {
+    where: "In a list",
+    keys: [
+      { keys: "j", means: "Next row" },
+      { keys: "k", means: "Previous row" },
+      { keys: "Enter", means: "Open the row" },
+      { keys: "x", means: "Select the row" },
+      { keys: "/", means: "Type into the filter" },
+    ],
+  },
 ];
 
 /** Somebody types, or something lies over the page: keys are theirs. */

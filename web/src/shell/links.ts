@@ -16,14 +16,27 @@ export function useLinks(): void {
     let timer: number | undefined;
     const follow = (event: MouseEvent) => {
       const link = linkOf(event);
-      if (!link || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      if (
+        !link ||
+        event.defaultPrevented ||
+        event.button !== 0 ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.shiftKey ||
+        event.altKey
+      )
+        return;
       event.preventDefault();
       void router.navigate({ href: link.getAttribute("href") ?? "/" });
     };
     const prepare = (event: Event) => {
       window.clearTimeout(timer);
       const link = linkOf(event);
-      if (link) timer = window.setTimeout(() => void router.preloadRoute({ to: pathOf(link.pathname) } as never).catch(() => {}), INTENT_MS);
+      if (link)
+        timer = window.setTimeout(
+          () => void router.preloadRoute({ to: pathOf(link.pathname) }).catch(() => {}),
+          INTENT_MS,
+        );
     };
     document.addEventListener("click", follow);
     document.addEventListener("pointerover", prepare);

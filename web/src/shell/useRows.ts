@@ -8,7 +8,12 @@ export type Rows = {
   rowProps: (place: number) => { "data-chosen"?: "true"; "data-row": number };
 };
 
-export function useRows(count: number, open: (place: number) => void, select?: (place: number) => void, reveal?: (place: number) => void): Rows {
+export function useRows(
+  count: number,
+  open: (place: number) => void,
+  select?: (place: number) => void,
+  reveal?: (place: number) => void,
+): Rows {
   const [at, setAt] = useState(-1);
   useEffect(() => {
     if (at >= count) setAt(count - 1);
@@ -32,5 +37,8 @@ export function useRows(count: number, open: (place: number) => void, select?: (
     return found;
   }, [at, move, open, select]);
   useKeys(actions);
-  return { at, rowProps: (place) => ({ "data-row": place, ...(place === at ? { "data-chosen": "true" as const } : {}) }) };
+  return {
+    at,
+    rowProps: (place) => ({ "data-row": place, ...(place === at ? { "data-chosen": "true" as const } : {}) }),
+  };
 }

@@ -33,5 +33,9 @@ export function When({ at, none = "–", mode }: { at: string | null | undefined
   const text = useClock((nowMs) => (at ? inMode(at, mode ?? chosen, nowMs) : null));
   if (!at) return <span className="quiet">{none}</span>;
   if (isForever(at)) return <span>never</span>;
-  return <time dateTime={at} title={`${local(at)} local\n${utc(at)}`} className="nowrap tabular">{text}</time>;
+  return (
+    <time dateTime={at} title={`${local(at)} local\n${utc(at)}`} className="nowrap tabular">
+      {text}
+    </time>
+  );
 }

@@ -34,7 +34,9 @@ export function local(at: string): string {
 export function inFull(at: string, mode: TimeMode): string {
   if (isForever(at)) return "never";
   if (mode === "utc") return utc(at);
-  const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(new Date(at)).find((part) => part.type === "timeZoneName");
+  const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" })
+    .formatToParts(new Date(at))
+    .find((part) => part.type === "timeZoneName");
   return `${local(at)} ${zone?.value ?? ""}`.trim();
 }
 

@@ -9,6 +9,12 @@ export function actorWords(actor: string): string {
 }
 
 /** Whether a rule or a model did it, and no person asked for it. */
-export const isPlanner = (actor: string): boolean => actor === "planner" || actor.startsWith("rule:") || actor.startsWith("model:");
+export const isPlanner = (actor: string): boolean =>
+  actor === "planner" || actor.startsWith("rule:") || actor.startsWith("model:");
 
-const PLACES: Record<string, string> = { cli: "the command line", mcp: "an assistant", config_dir: "the configuration folder", planner: "the planner" };
+const PLACES: Record<string, string> = {
+  cli: "the command line",
+  mcp: "an assistant",
+  config_dir: "the configuration directory",
+  planner: "the planner",
+};

@@ -14,7 +14,9 @@ export function auditWords(detail: Record<string, unknown>): string {
     said("version") && `version ${said("version")}`,
     Array.isArray(detail.fields) ? detail.fields.join(", ") : "",
     changes(detail.before, detail.after),
-  ].filter(Boolean).join(", ");
+  ]
+    .filter(Boolean)
+    .join(", ");
   return [what, said("reason")].filter(Boolean).join(": ");
 }
 
@@ -22,8 +24,15 @@ export function auditWords(detail: Record<string, unknown>): string {
 function changes(before: unknown, after: unknown): string {
   if (before === undefined && after === undefined) return "";
   const [old, latest] = [parts(before), parts(after)];
-  const fields = [...new Set([...Object.keys(old), ...Object.keys(latest)])].filter((field) => JSON.stringify(old[field]) !== JSON.stringify(latest[field]));
-  return fields.map((field) => changeWords({ field, before: old[field], after: latest[field] }).replace(/^: /, "")).join(", ");
+  const fields = [...new Set([...Object.keys(old), ...Object.keys(latest)])].filter(
+    (field) => JSON.stringify(old[field]) !== JSON.stringify(latest[field]),
+  );
+  return fields
+    .map((field) => changeWords({ field, before: old[field], after: latest[field] }).replace(/^: /, ""))
+    .join(", ");
 }
 
-const parts = (value: unknown): Record<string, unknown> => (typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : { "": value });
+const parts = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : { "": value };

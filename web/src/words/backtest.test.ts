@@ -12,9 +12,13 @@ test("calls are compared", () => {
 test("failures are seen sooner, later or as before", () => {
   expect(failuresWords([])).toBe("No failure is recorded in this time.");
   expect(failuresWords([failure(60, 15)])).toBe("Of the one failure: 1 seen sooner, by up to 45s.");
-  expect(failuresWords([failure(60, 15), failure(5, 65), failure(3, 3)])).toBe("Of 3 failures: 1 seen sooner, by up to 45s; 1 seen later, by up to 1m; 1 seen as before.");
+  expect(failuresWords([failure(60, 15), failure(5, 65), failure(3, 3)])).toBe(
+    "Of 3 failures: 1 seen sooner, by up to 45s; 1 seen later, by up to 1m; 1 seen as before.",
+  );
 });
 
 test("what one of the two never saw has no number", () => {
-  expect(failuresWords([failure(null, 15), failure(4, null), failure(null, null)])).toBe("Of 3 failures: 1 seen sooner; 1 seen later; 1 seen as before.");
+  expect(failuresWords([failure(null, 15), failure(4, null), failure(null, null)])).toBe(
+    "Of 3 failures: 1 seen sooner; 1 seen later; 1 seen as before.",
+  );
 });

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { isBinary, pictureType } from "./bytes";
 
-const bytes = (...some: (number | string)[]) => new Uint8Array(some.flatMap((each) => (typeof each === "string" ? [...each].map((one) => one.charCodeAt(0)) : [each])));
+const bytes = (...some: (number | string)[]) =>
+  new Uint8Array(
+    some.flatMap((each) => (typeof each === "string" ? [...each].map((one) => one.charCodeAt(0)) : [each])),
+  );
 
 test("only raster pictures are pictures, by their first bytes", () => {
   expect(pictureType(bytes(0x89, "PNG\r\n", 0x1a, "\n"))).toBe("image/png");

@@ -8,7 +8,8 @@ export const PICTURES: [string, (bytes: Uint8Array) => boolean][] = [
   ["image/webp", (bytes) => begins(bytes, 0, 0x52, 0x49, 0x46, 0x46) && begins(bytes, 8, 0x57, 0x45, 0x42, 0x50)],
 ];
 
-const begins = (bytes: Uint8Array, start: number, ...wanted: number[]): boolean => wanted.every((each, place) => bytes[start + place] === each);
+const begins = (bytes: Uint8Array, start: number, ...wanted: number[]): boolean =>
+  wanted.every((each, place) => bytes[start + place] === each);
 
 /** The type of a picture that may be shown; null: it is none. */
 export const pictureType = (bytes: Uint8Array): string | null => PICTURES.find(([, fits]) => fits(bytes))?.[0] ?? null;

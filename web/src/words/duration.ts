@@ -1,6 +1,12 @@
 /** Durations as Mainspring writes and reads them everywhere: `850ms`, `30s`, `1h30m`, `2d`. */
 
-const UNITS: [string, number][] = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000], ["ms", 1]];
+const UNITS: [string, number][] = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1000],
+  ["ms", 1],
+];
 const WRITTEN = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
 
 /** Exact, every unit that is not zero; a part of a second behind a point. */

@@ -1,38 +1,18 @@
-/** What happened, as a sentence fragment after the endpoint's name. */
+/** What happened, as a phrase after the endpoint's name. The phrases are the API's; here they get their details. */
 import type { EventShown } from "../api/types";
 import { duration } from "./duration";
+import labels from "./labels.json";
 import { sourceWords } from "./state";
 
-const PLAIN: Record<string, string> = {
-  "run.started": "started",
-  "run.timeout": "passed its deadline",
-  "run.abandoned": "lost its worker",
-  "run.superseded": "had a late result that changed nothing",
-  "run.missed": "missed slots",
-  "schedule.late": "is late",
-  "clock.stepped": "the database's clock was set",
-  "clock.differs": "a worker's clock differs from the database's",
-  "clock.repaired": "a stopped workflow partition was repaired",
-  "manual_run.requested": "was asked to run now",
-  "manual_run.started": "started the requested run",
-  "hint.expired": "hint expired, the baseline is back",
-  "hint.cleared": "hints cleared, the baseline is back",
-  "failures.reset": "failures reset",
-  "endpoint.created": "created",
-  "endpoint.updated": "changed",
-  "endpoint.paused": "paused",
-  "endpoint.resumed": "resumed",
-  "endpoint.parked": "parked after losing its worker too often",
-  "endpoint.archived": "archived",
-  "endpoint.deleted": "deleted",
-  "endpoint.faulty": "failed inside and was pushed ahead",
-  "planner.analysed": "was looked at by the model",
-  "quota.deferred": "waits: the runs of the month are used up",
-};
+export type EventType = keyof typeof labels.events;
+export const EVENT_TYPES = Object.keys(labels.events) as EventType[];
 
-/** What endpoints wait for: `12 endpoints wait for host gateway:80 (limit 50)`. */
+const phraseOf = (type: string): string =>
+  (labels.events as Record<string, string>)[type] ?? type.replaceAll("_", " ").replace(".", " ");
+
+/** What endpoints wait for: `12 endpoints are waiting for host gateway:80 (limit 50)`. */
 function waitWords(cause: string, name: string, limit: string, waiting: string): string {
-  const many = waiting === "1" ? "1 endpoint waits" : `${waiting} endpoints wait`;
+  const many = waiting === "1" ? "1 endpoint is waiting" : `${waiting} endpoints are waiting`;
   const [what, unit] = AWAITED[cause] ?? [cause, ""];
   return `${many} for ${what}${name ? ` ${name}` : ""}${unit ? ` (${unit} ${limit})` : ""}`;
 }
@@ -44,71 +24,75 @@ const AWAITED: Record<string, [string, string]> = {
   tenant: ["tenant", "limit"],
   tenant_slow: ["slow runs of tenant", "limit"],
   tenant_new: ["first runs of tenant", "limit"],
-  slow: ["a place for slow runs", "limit"],
-  new: ["a place for first runs", "limit"],
-  places: ["a place", "limit"],
+  slow: ["a slot for slow runs", "limit"],
+  new: ["a slot for first runs", "limit"],
+  places: ["a free slot", "limit"],
 };
 
-export function eventWords(event: EventShown): string {
+/** "backing off after 3 failed runs". */
+export const backoffWords = (failures: string): string => {
+  if (!failures) return "backing off";
+  return failures === "1" ? "backing off after a failed run" : `backing off after ${failures} failed runs`;
+};
+
+const ALERTED: Record<string, string> = { failing: "is failing", recovered: "has recovered", late: "is late" };
+
+type Said = (name: string) => string;
+const after = (said: string, separator = ": "): string => (said ? `${separator}${said}` : "");
+
+/** The details of some types, joined to the phrase. Every other type is the phrase with the name of its subject. */
+const DETAILS: Partial<Record<EventType, (phrase: string, said: Said, data: EventShown["data"]) => string>> = {
+  "run.finished": (phrase, said) =>
+    `${phrase}${after(said("status"))}${said("status_code") ? ` (${said("status_code")})` : ""}`,
+  "schedule.updated": (phrase, said) =>
+    `${phrase}${said("source") ? `, set by the ${sourceWords(said("source"))}` : ""}`,
+  "schedule.waiting": (_, said) => waitWords(said("cause"), said("name"), said("limit"), said("waiting")),
+  "backoff.applied": (_, said) => backoffWords(said("failures")),
+  "hint.written": (phrase, said, data) => {
+    const every = Number(data.interval_ms);
+    return `${phrase}: ${every ? `every ${duration(every)}` : "one extra run"}${after(said("reason"), " – ")}`;
+  },
+  "workflow.published": (_, said) => `workflow ${said("workflow")} published`,
+  "workflow.archived": (_, said) => `workflow ${said("workflow")} archived`,
+  "workflow.restored": (_, said) => `workflow ${said("workflow")} restored`,
+  "execution.started": (_, said) => `execution of ${said("workflow")} started`,
+  "execution.ordered": (_, said) => `execution: ${said("verb")}${after(said("reason"), " – ")}`,
+  "execution.failed": (_, said) => `execution of ${said("workflow")} failed at step ${said("step")}`,
+  "execution.event_ignored": (_, said) =>
+    `execution of ${said("workflow")} ignored the event ${said("event")}${after(said("reason"))}`,
+  "execution.ended": (_, said) => {
+    const ending = said("status") === "cancelled" ? "cancelled" : "ended";
+    return `execution of ${said("workflow")} ${ending}${after(said("outcome"))}`;
+  },
+  "executions.late": (phrase, said) => `${said("count")} ${phrase}`,
+  "alert.fired": (phrase, said) => {
+    const kind = said("kind");
+    return `${phrase}: ${said("subject")} ${ALERTED[kind] ?? kind.replaceAll("_", " ")}`;
+  },
+  "rule.fired": (phrase, said) => `${said("does") || phrase}${after(said("reason"), " – ")}`,
+  "rule.faulty": (phrase, said) => `${phrase}${after(said("fault"))}`,
+  "proposal.created": (phrase, said) => `${phrase}${after(said("does"))}${after(said("reason"), " – ")}`,
+  "proposal.approved": (phrase, said) => `${phrase}${after(said("does"))}`,
+  "proposal.rejected": (phrase, said) => `${phrase}${after(said("does"))}${after(said("note"), " – ")}`,
+  "proposal.expired": (phrase, said) => `${phrase}${after(said("does"))}`,
+  "proposal.withdrawn": (phrase, said) => `${phrase}${after(said("does"))}${after(said("note"), " – ")}`,
+  "planner.mode_set": (phrase, said) => `${phrase}${after(said("mode"), " to ")}`,
+  "endpoint.paused": (phrase, said) => `${phrase}${after(said("reason"))}`,
+};
+
+export function eventWords(event: Pick<EventShown, "type" | "data">): string {
   const said = (name: string): string => {
     const value = event.data[name];
     return typeof value === "string" || typeof value === "number" ? String(value) : "";
   };
-  const [subject, act] = event.type.split(".").map((part) => part.replaceAll("_", " "));
-  switch (event.type) {
-    case "run.finished":
-      return `ended: ${said("status") || "done"}${said("status_code") ? ` (${said("status_code")})` : ""}`;
-    case "schedule.updated":
-      return `next run moved${said("source") ? `, set by the ${sourceWords(said("source"))}` : ""}`;
-    case "hint.written": {
-      const every = Number(event.data.interval_ms);
-      return `hint: ${every ? `every ${duration(every)}` : "one extra run"}${said("reason") ? `, because ${said("reason")}` : ""}`;
-    }
-    case "schedule.waiting":
-      return waitWords(said("cause"), said("name"), said("limit"), said("waiting"));
-    case "backoff.applied":
-      return `backs off${said("failures") ? `, for the last ${said("failures") === "1" ? "run" : `${said("failures")} runs`} failed` : ""}`;
-    case "workflow.published":
-      return `workflow ${said("workflow")} published`;
-    case "workflow.archived":
-      return `workflow ${said("workflow")} archived`;
-    case "workflow.restored":
-      return `workflow ${said("workflow")} restored`;
-    case "execution.started":
-      return `execution of ${said("workflow")} started`;
-    case "execution.ordered":
-      return `execution: ${said("verb")}${said("reason") ? `, because ${said("reason")}` : ""}`;
-    case "execution.failed":
-      return `execution of ${said("workflow")} failed at ${said("step")} and waits for a person`;
-    case "execution.event_ignored":
-      return `execution of ${said("workflow")} refused the event ${said("event")}: ${said("reason")}`;
-    case "executions.late":
-      return `${said("count")} executions of workflows are overdue`;
-    case "executions.on_time":
-      return "no execution of a workflow is overdue any more";
-    case "execution.ended":
-      return `execution of ${said("workflow")} ${said("status") === "cancelled" ? "cancelled" : "ended"}${said("outcome") ? `: ${said("outcome")}` : ""}`;
-    case "rule.fired":
-      return `${said("does") || "changed"}${said("reason") ? `, because ${said("reason")}` : ""}`;
-    case "rule.faulty":
-      return `had a rule that could not be judged: ${said("fault")}`;
-    case "rules.changed":
-      return "has other rules";
-    case "proposal.created":
-      return `has a proposal: ${said("does")}${said("reason") ? `, because ${said("reason")}` : ""}`;
-    case "proposal.approved":
-      return `proposal approved: ${said("does")}`;
-    case "proposal.rejected":
-      return `proposal rejected: ${said("does")}${said("note") ? `, because ${said("note")}` : ""}`;
-    case "proposal.expired":
-      return `proposal expired: ${said("does")}`;
-    case "proposal.withdrawn":
-      return `proposal withdrawn: ${said("does")}${said("note") ? `, because ${said("note")}` : ""}`;
-    case "planner.mode_set":
-      return `planner set to ${said("mode")}`;
-    case "endpoint.paused":
-      return `paused${said("reason") ? `: ${said("reason")}` : ""}`;
-    default:
-      return PLAIN[event.type] ?? [subject, said("name") || said("subject"), act].filter(Boolean).join(" ");
-  }
+  const phrase = phraseOf(event.type);
+  const details = DETAILS[event.type as EventType];
+  return details ? details(phrase, said, event.data) : named(phrase, said("name") || said("subject"));
+}
+
+/** "job created" and a name are "job night_shift created": the name goes before the verb. */
+function named(phrase: string, name: string): string {
+  if (!name) return phrase;
+  const words = phrase.split(" ");
+  return words.length === 1 ? `${phrase} ${name}` : [...words.slice(0, -1), name, words.at(-1)].join(" ");
 }

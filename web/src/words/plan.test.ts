@@ -4,7 +4,9 @@ import { changeWords, countWords, isLoss } from "./plan";
 const step = (act: string) => ({ act, kind: "endpoint", name: "health" });
 
 test("a plan is counted by what it does", () => {
-  expect(countWords({ steps: [step("delete"), step("create"), step("change"), step("create")] })).toBe("2 new, 1 changed, 1 deleted");
+  expect(countWords({ steps: [step("delete"), step("create"), step("change"), step("create")] })).toBe(
+    "2 new, 1 changed, 1 deleted",
+  );
 });
 
 test("what is archived or deleted is a loss", () => {

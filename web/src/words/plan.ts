@@ -9,11 +9,15 @@ const DONE: Record<string, string> = { create: "new", change: "changed", archive
 export function countWords({ steps }: { steps: Step[] }): string {
   const counts = new Map<string, number>();
   for (const step of steps) counts.set(step.act, (counts.get(step.act) ?? 0) + 1);
-  return [...counts].sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b)).map(([act, count]) => `${count} ${DONE[act] ?? act}`).join(", ");
+  return [...counts]
+    .sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b))
+    .map(([act, count]) => `${count} ${DONE[act] ?? act}`)
+    .join(", ");
 }
 
 export const isLoss = (step: Step): boolean => step.act === "archive" || step.act === "delete";
 
-const shown = (value: unknown): string => (value === null || value === undefined ? "none" : typeof value === "string" ? value : JSON.stringify(value));
+const shown = (value: unknown): string =>
+  value === null || value === undefined ? "none" : typeof value === "string" ? value : JSON.stringify(value);
 
 export const changeWords = ({ field, before, after }: Change): string => `${field}: ${shown(before)} → ${shown(after)}`;

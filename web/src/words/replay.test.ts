@@ -14,10 +14,16 @@ test("those that differ and those that cannot be replayed are counted apart", ()
 });
 
 test("what is proved is said, and what cannot be", () => {
-  expect(proofWords([same, same], "version 2")).toBe("With what their logs say arrived, version 2 does what was done. Whether the outside world did what it answered, no log can prove.");
+  expect(proofWords([same, same], "version 2")).toBe(
+    "With what their logs say arrived, version 2 does what was done. Whether the outside world did what it answered, no log can prove.",
+  );
   expect(proofWords([same], "version 2")).toMatch(/^With what its log says arrived/);
-  expect(proofWords([same, same, other], "version 2")).toBe("The other 2 do the same with version 2. What the outside world would have answered after a first difference, no log knows.");
-  expect(proofWords([other], "version 2")).toBe("What the outside world would have answered after a first difference, no log knows.");
+  expect(proofWords([same, same, other], "version 2")).toBe(
+    "The other 2 do the same with version 2. What the outside world would have answered after a first difference, no log knows.",
+  );
+  expect(proofWords([other], "version 2")).toBe(
+    "What the outside world would have answered after a first difference, no log knows.",
+  );
 });
 
 test("only what ran with the version itself is strange where it differs", () => {

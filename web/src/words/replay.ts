@@ -14,8 +14,14 @@ export function replayWords(items: Compared[]): string {
 /** What that proves of `name`, the version or document it was replayed with, and what it cannot. */
 export function proofWords(items: Compared[], name: string): string {
   const same = items.filter((each) => each.identical).length;
-  if (same === items.length) return `With what ${same === 1 ? "its log says" : "their logs say"} arrived, ${name} does what was done. Whether the outside world did what it answered, no log can prove.`;
-  const rest = same === 0 ? "" : same === 1 ? `The other one does the same with ${name}. ` : `The other ${same} do the same with ${name}. `;
+  if (same === items.length)
+    return `With what ${same === 1 ? "its log says" : "their logs say"} arrived, ${name} does what was done. Whether the outside world did what it answered, no log can prove.`;
+  const rest =
+    same === 0
+      ? ""
+      : same === 1
+        ? `The other one does the same with ${name}. `
+        : `The other ${same} do the same with ${name}. `;
   return `${rest}What the outside world would have answered after a first difference, no log knows.`;
 }
 

@@ -16,7 +16,9 @@ test("daylight saving that begins or ends within a week is said", () => {
 });
 
 test("so is one before the next run, however far that is", () => {
-  expect(clockChange({ ...nightly, next_run_at: "2026-12-01T00:00:00Z" }, at("2026-06-01T00:00:00Z"))).toBe("clocks change on 2026-10-25");
+  expect(clockChange({ ...nightly, next_run_at: "2026-12-01T00:00:00Z" }, at("2026-06-01T00:00:00Z"))).toBe(
+    "clocks change on 2026-10-25",
+  );
 });
 
 test("an interval, UTC and a zone that is not known have no clock change", () => {

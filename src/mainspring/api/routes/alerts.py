@@ -1,4 +1,4 @@
-"""Alerts: who is told when something breaks, recovers, is late or runs out."""
+"""Alerts: notify people when something fails, recovers, is late or exceeds a quota."""
 
 from typing import Annotated
 
@@ -33,7 +33,7 @@ async def list_alerts(desk: Reading) -> Shape:
 async def create_alert(
     desk: Writing, wish: AlertNew, request: Request, response: Response, dry_run: DryRun = False
 ) -> Shape:
-    """Tell somebody of changes of state, once for each."""
+    """Create an alert, which notifies its destinations once per change of state."""
     context: Context = request.app.state.context
     draft = replace(AlertDraft(wish.name, ()), **_tuples(wish.model_dump()))
     there = subscriptions.dry_run_of(desk) if dry_run else desk
@@ -63,7 +63,7 @@ async def update_alert(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Shape:
-    """What is not named, or null, stays."""
+    """Change an alert. Fields that are missing or null stay unchanged."""
     found = await alerts.find_alert(desk, alert)
     refuse_other(if_match, etag(found), "alert", found.name)
     context: Context = request.app.state.context
@@ -78,7 +78,7 @@ async def update_alert(
 
 @router.delete("/{alert}", response_model=Deleted | AlertDryRun)
 async def delete_alert(desk: Writing, alert: AlertRef, dry_run: DryRun = False) -> Shape:
-    """With its deliveries: what was on its way is not sent any more."""
+    """Delete an alert with its deliveries; pending ones are not sent any more."""
     there = subscriptions.dry_run_of(desk) if dry_run else desk
     found = await subscriptions.delete_subscription(there, SubscriptionKind.ALERT, alert)
     return compared(alert_shape(found), None) if dry_run else {"id": found.id, "name": found.name, "deleted": True}
@@ -86,7 +86,7 @@ async def delete_alert(desk: Writing, alert: AlertRef, dry_run: DryRun = False) 
 
 @router.post("/{alert}/test", response_model=AlertTest)
 async def test_alert(desk: Running, alert: AlertRef, request: Request) -> Shape:
-    """Send a test message every way the alert goes, now and whatever the hour, and tell how each went."""
+    """Send a test message to every destination now, ignoring quiet hours, and return the result of each."""
     context: Context = request.app.state.context
     outcomes = await alerts.test_alert(desk, context.caller, context.messengers, alert)
     ways = [{"to": channel.shown, **outcome_shape(outcome)} for channel, outcome in outcomes]
@@ -102,7 +102,7 @@ async def list_alert_deliveries(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """Newest first: what became of each message."""
+    """Deliveries of an alert, newest first, with the result of each."""
     return await deliveries_of(desk, await alerts.find_alert(desk, alert), status, limit, cursor, with_total)
 
 

@@ -1,4 +1,4 @@
-"""Log in and out, and who is asking."""
+"""Log in and out, and identify the caller."""
 
 from typing import Annotated
 
@@ -41,7 +41,7 @@ def context_of(request: Request) -> Context:
 
 
 def nobodys_desk(request: Request) -> Desk:
-    """For whoever has yet to prove who that is."""
+    """For callers that are not authenticated yet."""
     context = context_of(request)
     return context.desk(context.settings.tenant, "anonymous")
 
@@ -50,12 +50,12 @@ async def logged_in(request: Request, principal: Known) -> LiveSession:
     """The session of the request; a key has none."""
     visit: LiveSession | None = getattr(request.state, "visit", None)
     if visit is None:
-        raise Forbidden(f"this is for users who are logged in, and {principal.actor} is a key; log in", scope="session")
+        raise Forbidden(f"this is for logged-in users, and {principal.actor} is a key; log in", scope="session")
     return visit
 
 
 def party_of(request: Request) -> RelyingParty:
-    """Whom passkeys sign for; Conflict where this server has no address that browsers take for that."""
+    """The relying party of passkeys; Conflict if browsers do not accept passkeys at this server's URL."""
     return relying_party(context_of(request).settings.public_url, str(request.base_url))
 
 
@@ -69,7 +69,7 @@ LoggedIn = Annotated[LiveSession, Depends(logged_in)]
 
 @router.post("/login", response_model=Whoami)
 async def log_in(desk: Anonymous, wish: Login, request: Request, response: Response) -> Shape:
-    """Start a session; its token is in a cookie that no script can read."""
+    """Start a session; its token is in a cookie that scripts cannot read."""
     entry = await login.log_in(
         desk,
         context_of(request).hasher,
@@ -86,7 +86,7 @@ async def log_in(desk: Anonymous, wish: Login, request: Request, response: Respo
 
 @router.post("/setup", response_model=Whoami)
 async def set_up(desk: Anonymous, wish: Setup, request: Request, response: Response) -> Shape:
-    """Use a link that opens once: make the first owner, set a password, or accept an invitation. Starts a session."""
+    """Use a one-time link: create the first owner, set a password, or accept an invitation. Starts a session."""
     hasher = context_of(request).hasher
     user = await links.use_link(desk, hasher, wish.token, wish.password, wish.email, wish.name)
     if await second_factor.is_in_force(desk, user):
@@ -97,7 +97,7 @@ async def set_up(desk: Anonymous, wish: Setup, request: Request, response: Respo
 
 @router.post("/link", response_model=LinkView)
 async def read_link(desk: Anonymous, wish: LinkToken) -> Shape:
-    """What a link is for, before it is used. The link stays valid."""
+    """The purpose of a link, before it is used. The link stays valid."""
     sight = await links.read_link(desk, wish.token)
     return {
         "use": sight.use.value,
@@ -112,7 +112,7 @@ async def read_link(desk: Anonymous, wish: LinkToken) -> Shape:
 
 @router.post("/accept", response_model=Whoami)
 async def accept_invitation(desk: Anonymous, visit: LoggedIn, wish: LinkToken, request: Request) -> Shape:
-    """Accept an invitation as the user who is logged in."""
+    """Accept an invitation as the logged-in user."""
     tenant = await links.accept(desk, visit, wish.token)
     request.state.visit = await login.visit_of(desk.stores, cookies.session_token(request))
     return await read_session(request, login.principal_of_visit(request.state.visit, tenant))
@@ -120,14 +120,14 @@ async def accept_invitation(desk: Anonymous, visit: LoggedIn, wish: LinkToken, r
 
 @router.put("/tenant", response_model=Whoami)
 async def choose_tenant(desk: Anonymous, visit: LoggedIn, wish: TenantChoice, request: Request) -> Shape:
-    """Choose the tenant that your requests act in where they name none."""
+    """Choose the default tenant of your requests."""
     request.state.visit = await login.choose_tenant(desk, visit, wish.tenant)
     return await read_session(request, login.principal_of_visit(request.state.visit))
 
 
 @router.post("/logout", status_code=204)
 async def log_out(desk: Anonymous, visit: LoggedIn, request: Request) -> Response:
-    """End this session, everywhere at once."""
+    """End this session, in every process."""
     await login.log_out(desk, visit)
     response = Response(status_code=204)
     cookies.clear_session(request, response)
@@ -136,7 +136,7 @@ async def log_out(desk: Anonymous, visit: LoggedIn, request: Request) -> Respons
 
 @router.get("/session", response_model=Whoami)
 async def read_session(request: Request, principal: Known) -> Shape:
-    """Who is asking, in which tenant, with which scopes. For keys too."""
+    """The authenticated user or key, its tenant and its scopes."""
     visit: LiveSession | None = getattr(request.state, "visit", None)
     return {
         "actor": principal.actor,
@@ -153,7 +153,7 @@ async def read_session(request: Request, principal: Known) -> Shape:
 
 @router.get("/second-factor", response_model=FactorState)
 async def read_second_factor(desk: Anonymous, visit: LoggedIn) -> Shape:
-    """Whether your login asks for a code, and how many recovery codes are left."""
+    """Whether your login needs a code, and how many recovery codes are left."""
     found = await desk.stores.credentials.second_factor(visit.user.id)
     enabled = found is not None and found.confirmed_at is not None
     return {"enabled": enabled, "recovery_codes_left": len(found.recovery) if found else 0}
@@ -161,21 +161,21 @@ async def read_second_factor(desk: Anonymous, visit: LoggedIn) -> Shape:
 
 @router.post("/second-factor", response_model=FactorBegun)
 async def begin_second_factor(desk: Anonymous, visit: LoggedIn, request: Request) -> Shape:
-    """A secret for an app that shows codes (TOTP). It is in force once a code of it was sent to `confirm`."""
+    """Create a secret for an authenticator app (TOTP). It becomes active once `confirm` gets one of its codes."""
     begun = await second_factor.begin(desk, context_of(request).hasher, visit)
     return {"secret": begun.secret, "uri": begun.uri}
 
 
 @router.post("/second-factor/confirm", response_model=FactorConfirmed)
 async def confirm_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCode, request: Request) -> Shape:
-    """Put the second factor into force, and show the recovery codes, once."""
+    """Activate the second factor, and show the recovery codes once."""
     codes = await second_factor.confirm(desk, context_of(request).hasher, visit, wish.code)
     return {"recovery_codes": codes}
 
 
 @router.post("/second-factor/disable", response_model=FactorState)
 async def disable_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCode, request: Request) -> Shape:
-    """Log in without a code again; this needs one."""
+    """Disable the second factor. Needs a code."""
     theirs = replace(desk, actor=f"user:{visit.user.email}")
     await second_factor.disable(theirs, context_of(request).hasher, visit, wish.code)
     return await read_second_factor(desk, visit)
@@ -183,14 +183,14 @@ async def disable_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCo
 
 @router.get("/sessions", response_model=LoginSessions)
 async def list_login_sessions(desk: Anonymous, visit: LoggedIn) -> Shape:
-    """Where you are logged in, newest first."""
+    """Your active sessions, newest first."""
     found = await desk.stores.credentials.sessions_of(visit.user.id)
     return {"items": [_session_shape(each, visit) for each in found]}
 
 
 @router.delete("/sessions", response_model=SessionsEnded)
 async def end_other_sessions(desk: Anonymous, visit: LoggedIn) -> Shape:
-    """End every session of yours but this one."""
+    """End all your sessions except this one."""
     return {"ended": await login.end_sessions(desk, visit)}
 
 
@@ -198,7 +198,7 @@ async def end_other_sessions(desk: Anonymous, visit: LoggedIn) -> Shape:
 async def end_login_session(
     desk: Anonymous, visit: LoggedIn, login_id: Annotated[str, Path(alias="login", max_length=100)]
 ) -> Shape:
-    """End one session of yours, in every process at once."""
+    """End one of your sessions, in every process."""
     return {"ended": await login.end_sessions(desk, visit, login_id)}
 
 
@@ -206,7 +206,7 @@ async def end_login_session(
 async def change_password(
     desk: Anonymous, visit: LoggedIn, wish: PasswordChange, request: Request, response: Response
 ) -> Shape:
-    """Set a new password. Every session of the user ends; this one goes on under a new token."""
+    """Set a new password. All sessions of the user end; this one continues with a new token."""
     hasher = context_of(request).hasher
     agent = request.headers.get("user-agent", "")
     entry = await login.change_password(desk, hasher, visit, wish.current, wish.password, agent)

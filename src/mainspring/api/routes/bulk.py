@@ -1,4 +1,4 @@
-"""One act over many endpoints: some by id, or all that a list would show, batch by batch."""
+"""Apply one action to many endpoints: some by id, or all that match a filter, batch by batch."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -22,27 +22,29 @@ from mainspring.ports.filters import EndpointListFilter, StateFilter
 from mainspring.views.shapes import Shape
 
 router = APIRouter(prefix="/bulk", tags=["bulk"])
-TOLD_MAX = 20  # of the refusals; their number is told in any case
+TOLD_MAX = 20  # number of refusals listed; their total is reported in any case
 
 
 class Matching(RequestModel):
-    """As the list of endpoints takes it; nothing given is every endpoint that is not archived."""
+    """The filters of the list of endpoints; an empty filter matches every endpoint that is not archived."""
 
     job: Text | None = Field(default=None, description="Id or name of a job.")
     state: StateFilter | None = None
-    text: Text | None = Field(default=None, min_length=1, description="Somewhere in name, description or URL.")
+    text: Text | None = Field(default=None, min_length=1, description="Text in name, description or URL.")
 
 
 class Bulk(RequestModel):
-    ids: list[Text] | None = Field(default=None, max_length=BATCH, description="Endpoints by their ids; or `matching`.")
-    matching: Matching | None = Field(default=None, description="All of these; or `ids`.", examples=[{"job": "shop"}])
+    ids: list[Text] | None = Field(default=None, max_length=BATCH, description="Ids of endpoints; or `matching`.")
+    matching: Matching | None = Field(
+        default=None, description="A filter of endpoints; or `ids`.", examples=[{"job": "shop"}]
+    )
 
 
 class BulkAct(Bulk):
-    verb: Annotated[Verb, Field(strict=False)] = Field(description="What to do with each of them.")
-    until: Instant | None = Field(default=None, description="Of a pause; or `for_ms`. Neither: until resumed.")
+    verb: Annotated[Verb, Field(strict=False)] = Field(description="The action to apply to each.")
+    until: Instant | None = Field(default=None, description="End of a pause; or `for_ms`. Neither: until resumed.")
     for_ms: Duration | None = None
-    reason: Text = Field(default="", description="Of a pause.")
+    reason: Text = Field(default="", description="Reason of a pause.")
 
 
 class Refused(ResponseModel):
@@ -54,15 +56,19 @@ class Refused(ResponseModel):
 class BulkDone(ResponseModel):
     dry_run: bool
     matched: int
-    changed: int = Field(description="The others were so already, or refused.")
+    changed: int = Field(description="The others already were in this state, or refused.")
     refused_count: int
-    refused: list[Refused] = Field(description=f"The first {TOLD_MAX} that refused, and why.")
-    next_cursor: str | None = Field(description="Send it with the same request for the next batch; null: that was all.")
+    refused: list[Refused] = Field(description=f"The first {TOLD_MAX} refusals with their reasons.")
+    next_cursor: str | None = Field(
+        description="Send it with the same request for the next batch; null: no more batches."
+    )
 
 
 @router.post("/act", response_model=BulkDone)
 async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False, cursor: Cursor = None) -> Shape:
-    """Run, pause, resume, clear hints or reset failures of many: at most 500 in a request, each batch atomic."""
+    """Run, pause, resume, clear hints or reset failures of many endpoints: at most 500 per request, each batch
+    atomic.
+    """
     one_of_two(wish.until, wish.for_ms, ("until", "for_ms"))
 
     def end(now: datetime) -> datetime | None:
@@ -73,14 +79,14 @@ async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False
 
 @router.post("/archive", response_model=BulkDone)
 async def archive_endpoints(desk: Writing, wish: Bulk, dry_run: DryRun = False, cursor: Cursor = None) -> Shape:
-    """Take many out of the schedule for good; they are kept with their runs."""
+    """Archive many endpoints; they are kept with their runs and never run again."""
     return await _over(desk, wish, bulk_endpoints.archive_of(desk), dry_run, cursor)
 
 
 async def _over(desk: Desk, wish: Bulk, act: Act, dry_run: bool, cursor: str | None) -> Shape:
     there = dry_run_desk(desk) if dry_run else desk
     if (wish.ids is None) == (wish.matching is None):
-        raise InvalidInput("give either ids or matching; an empty matching is every endpoint", field="ids")
+        raise InvalidInput("give either ids or matching; an empty matching selects every endpoint", field="ids")
     if wish.ids is not None:
         tally = await bulk_endpoints.act_on_some(there, list(dict.fromkeys(wish.ids)), act)
     else:

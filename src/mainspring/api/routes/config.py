@@ -1,4 +1,4 @@
-"""Configuration as code: apply a document, export what there is, the schema of documents."""
+"""Configuration as code: apply a document, export the configuration, get the schema of documents."""
 
 import asyncio
 from typing import Annotated
@@ -29,29 +29,31 @@ router = APIRouter(prefix="/config", tags=["config"])
 
 
 class DocumentFile(RequestModel):
-    name: str = Field(max_length=300, description="The file's name; faults name it, and it is the source by default.")
-    content: str = Field(max_length=DOCUMENT_MAX, description="Its text.", examples=[EXAMPLE])
+    name: str = Field(max_length=300, description="Name of the file; used in errors and as the default source.")
+    content: str = Field(max_length=DOCUMENT_MAX, description="Content of the file.", examples=[EXAMPLE])
 
 
 class Application(RequestModel):
-    """Documents to apply, as YAML or JSON text. References to variables and files are not read on the server."""
+    """Documents to apply, as YAML or JSON text. The server does not read references to variables and files."""
 
-    document: str = Field(
-        default="", max_length=DOCUMENT_MAX, description="The text of a document.", examples=[EXAMPLE]
+    document: str = Field(default="", max_length=DOCUMENT_MAX, description="Text of a document.", examples=[EXAMPLE])
+    files: list[DocumentFile] = Field(
+        default=[], max_length=1_000, description="Alternatively several documents, with their names."
     )
-    files: list[DocumentFile] = Field(default=[], max_length=1_000, description="Instead: several, with their names.")
     references: dict[str, str] = Field(
         default={},
         max_length=10_000,
-        description="What references stand for, read by whoever sends them: `env:NAME` or `file:/path` to its value.",
+        description="Values of references, read by the client: `env:NAME` or `file:/path` to its value.",
     )
     source: str | None = Field(
-        default=None, max_length=100, description="Who manages what it describes, unless it says so itself; else `api`."
+        default=None,
+        max_length=100,
+        description="Source that manages the entries, unless the document names one; default `api`.",
     )
     prune: bool = Field(
-        default=False, description="Archive or delete what its sources manage and it no longer describes."
+        default=False, description="Archive or delete what its sources manage and the documents no longer describe."
     )
-    take_over: bool = Field(default=False, description="Manage also what another source manages.")
+    take_over: bool = Field(default=False, description="Take over entries that another source manages.")
 
 
 class FieldChanged(ResponseModel):
@@ -70,7 +72,7 @@ class StepTaken(ResponseModel):
 
 class Applied(ResponseModel):
     dry_run: bool
-    written: bool = Field(description="False: nothing was to be changed, or it was a dry run.")
+    written: bool = Field(description="False: there was nothing to change, or it was a dry run.")
     sources: list[str]
     counts: dict[str, int]
     steps: list[StepTaken]
@@ -79,7 +81,7 @@ class Applied(ResponseModel):
 
 @router.post("/apply", response_model=Applied)
 async def apply_config(request: Request, desk: Writing, wish: Application, dry_run: DryRun = False) -> Response:
-    """Make jobs, endpoints, rules, alerts, webhooks and workflows what documents describe, all of it or nothing."""
+    """Apply documents: change jobs, endpoints, rules, alerts, webhooks and workflows to match, all or nothing."""
     context: Context = request.app.state.context
     options = Options(sent(wish.references), context.messengers, prune=wish.prune, take_over=wish.take_over)
     if bool(wish.document) == bool(wish.files):
@@ -109,16 +111,16 @@ async def apply_config(request: Request, desk: Writing, wish: Application, dry_r
 
 
 def _answer(report: Report, dry_run: bool) -> Response:
-    """Thousands of steps, written in a thread: FastAPI would check and write them on the event loop."""
+    """Thousands of steps, serialised in a thread: FastAPI would validate and serialise them on the event loop."""
     return Response(msgspec.json.encode({"dry_run": dry_run, **report_shape(report)}), media_type="application/json")
 
 
 @router.get("/export", response_class=PlainTextResponse)
 async def export_config(
     desk: Reading,
-    source: Annotated[str | None, Query(max_length=100, description="Only what this source manages.")] = None,
+    source: Annotated[str | None, Query(max_length=100, description="Only entries of this source.")] = None,
 ) -> PlainTextResponse:
-    """Everything as YAML, one document for each source; `${stored}` stands where a secret is."""
+    """Export everything as YAML, one document per source; `${stored}` replaces secrets."""
     documents = await export_documents(desk, source)
     text = await desk.sandbox.call(desk.tenant_id, as_yaml, documents)
     return PlainTextResponse(text, media_type="text/plain; charset=utf-8")

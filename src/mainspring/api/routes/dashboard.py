@@ -1,4 +1,4 @@
-"""The overview: how many there are of what, what ran, what comes."""
+"""The overview: counts, recent runs, upcoming runs."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
@@ -18,18 +18,20 @@ from mainspring.views.shapes import Shape, instant, run_shape
 router = APIRouter(prefix="/dashboard", tags=["dashboard"])
 HOUR = timedelta(hours=1)
 LATE = timedelta(seconds=5)
-SETTLED = timedelta(minutes=15)  # > the longest run with its lease: an hour that ended this long ago stays as it is
-HOURS_KEPT = 20_000  # a year and more of one tenant, or a month of thirty
+SETTLED = timedelta(
+    minutes=15
+)  # > the longest run with its lease: the counts of an hour that ended this long ago are final
+HOURS_KEPT = 20_000  # more than a year of one tenant, or a month of thirty
 
 
 class ClosedHours:
-    """Counts of hours that will not change any more: counted once, however often the overview is looked at."""
+    """Caches the counts of past hours, which do not change any more."""
 
     def __init__(self) -> None:
         self._counts: OrderedDict[tuple[str, datetime], Mapping[str, int]] = OrderedDict()
 
     async def count(self, desk: Desk, now: datetime, hours: int) -> list[tuple[datetime, Mapping[str, int]]]:
-        """The last so many hours up to the present one, oldest first; read from the first one that is not known."""
+        """The last hours up to the current one, oldest first; read from the first one that is not cached."""
         present = now.replace(minute=0, second=0, microsecond=0)
         begins = [present - HOUR * back for back in range(hours - 1, -1, -1)]
         known = 0
@@ -83,7 +85,7 @@ async def read_activity(
 async def list_recent_runs(
     desk: Reading,
     endpoint: Annotated[list[str], Query(min_length=1, max_length=50, description="Ids of endpoints.")],
-    limit: Annotated[int, Query(ge=1, le=50, description="Runs of each.")] = 30,
+    limit: Annotated[int, Query(ge=1, le=50, description="Number of runs of each.")] = 30,
 ) -> Shape:
     """The last runs of each of these endpoints, and their p95: what a list of endpoints draws as bars."""
     wanted = list(dict.fromkeys(endpoint))
@@ -99,7 +101,7 @@ async def list_recent_runs(
 
 @router.get("/upcoming", response_model=PageOf[Upcoming])
 async def list_upcoming(desk: Reading, limit: Limit = 20) -> Shape:
-    """What runs next, soonest first."""
+    """Upcoming runs, soonest first."""
     jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
     found = await desk.stores.look.upcoming(desk.tenant_id, limit)
     items = [

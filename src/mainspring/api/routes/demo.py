@@ -1,4 +1,4 @@
-"""How the demo stands, where this is one; no part of the API elsewhere, and so not in its document."""
+"""The state of the demo. Elsewhere this is not a part of the API, so it is not in its document."""
 
 from fastapi import APIRouter, Request
 
@@ -13,12 +13,12 @@ router = APIRouter(prefix="/demo", include_in_schema=False)
 
 @router.get("")
 async def read_demo(desk: Reading, request: Request) -> Shape:
-    """The shop of `mainspring demo`: which minute its day is in, what its pager received.
+    """The shop of `mainspring demo`: the minute of its day, the messages of its pager.
 
-    `since` is the cursor of events from which on they are of this day.
+    `since` is the cursor from which on events belong to this day.
     """
     context: Context = request.app.state.context
     if context.demo is None:
-        raise HttpProblem("not-found", "this is no demo; `mainspring demo` starts one beside it")
+        raise HttpProblem("not-found", "this is not a demo; `mainspring demo` starts one")
     told = context.demo()
     return {**told, "since": seal_cursor(desk, "events", str(told["since"]))}

@@ -1,4 +1,4 @@
-"""What is done with an endpoint that is there: pause, resume, run, test, reset; and why, what next, how is it."""
+"""Actions on an existing endpoint: pause, resume, run, test, reset; and its decision, upcoming runs and health."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -36,7 +36,9 @@ WAIT_MS_MAX = 60_000
 async def pause_endpoint(
     desk: Running, endpoint: EndpointRef, wish: Pause | None = None, dry_run: DryRun = False
 ) -> Shape:
-    """Until an instant, for a while, or until it is resumed. Advice ends it only with `advice_may_resume`."""
+    """Pause an endpoint until a time, for a duration, or until it is resumed. Advice ends the pause only with
+    `advice_may_resume`.
+    """
     wish = wish or Pause()
     one_of_two(wish.until, wish.for_ms, ("until", "for_ms"))
 
@@ -54,13 +56,13 @@ async def pause_endpoint(
 
 @router.post("/{endpoint}/resume", response_model=EndpointView | EndpointDryRun)
 async def resume_endpoint(desk: Running, endpoint: EndpointRef, dry_run: DryRun = False) -> Shape:
-    """End a pause, or take a parked endpoint back into the schedule."""
+    """End a pause, or unpark a parked endpoint."""
     return await act_on_endpoint(desk, lambda there: endpoints.resume_endpoint(there, endpoint), dry_run)
 
 
 @router.post("/{endpoint}/reset-failures", response_model=EndpointView | EndpointDryRun)
 async def reset_failures(desk: Running, endpoint: EndpointRef, dry_run: DryRun = False) -> Shape:
-    """Forget its failures, which ends a backoff at once."""
+    """Reset the count of failures, which ends a backoff."""
     return await act_on_endpoint(desk, lambda there: endpoints.reset_failures(there, endpoint), dry_run)
 
 
@@ -74,12 +76,12 @@ async def run_endpoint(
     desk: Running,
     endpoint: EndpointRef,
     response: Response,
-    wait: Annotated[Duration, Query(description="How long to wait for its end: `30s`; at most 60s.")] = 0,
+    wait: Annotated[Duration, Query(description="How long to wait for the end of the run: `30s`; at most 60s.")] = 0,
     dry_run: DryRun = False,
 ) -> Shape:
-    """Ask for a run now. The schedule keeps its cadence; while one run is asked for, others join it.
+    """Request a run now. The schedule keeps its cadence; further requests join a requested run.
 
-    202: it was asked for. 200, with `wait`: it has ended, and `run` tells how.
+    202: the run was requested. 200, with `wait`: it has ended, and `run` has the result.
     """
     if dry_run:
         response.status_code = 200
@@ -101,7 +103,9 @@ async def run_endpoint(
 
 @router.post("/{endpoint}/test", response_model=RunDetailView | TestDryRun)
 async def test_endpoint(desk: Running, endpoint: EndpointRef, request: Request, dry_run: DryRun = False) -> Shape:  # noqa: PT028  # no test
-    """Call it once, from the server, and tell what came back. It is recorded as a test and moves nothing."""
+    """Call the endpoint once from the server and return the response. Recorded as a test; the schedule does not
+    move.
+    """
     found = await endpoints.find_endpoint(desk, endpoint)
     if dry_run:
         shape = await tell(desk, found)
@@ -113,7 +117,7 @@ async def test_endpoint(desk: Running, endpoint: EndpointRef, request: Request, 
 
 @router.get("/{endpoint}/decision", response_model=DecisionView)
 async def explain_decision(desk: Reading, endpoint: EndpointRef) -> Shape:
-    """Why it runs when it does: every candidate, and why it won or lost."""
+    """Why the endpoint runs when it does: every candidate, and why it won or lost."""
     found = await endpoints.find_endpoint(desk, endpoint)
     running = await desk.stores.runs.run(desk.tenant_id, found.run_id) if found.is_running else None
     return why_shape(await see(desk, found), running)
@@ -124,9 +128,11 @@ async def preview_endpoint(
     desk: Reading,
     endpoint: EndpointRef,
     count: Annotated[int, Query(ge=1, le=100)] = 10,
-    failures: Annotated[int | None, Query(ge=0, le=1_000, description="What if so many runs in a row failed?")] = None,
+    failures: Annotated[
+        int | None, Query(ge=0, le=1_000, description="Preview after this many consecutive failures.")
+    ] = None,
 ) -> Shape:
-    """The next runs, if every one succeeds; with `failures`, if every one fails from there on."""
+    """Upcoming runs if every run succeeds; with `failures`, if every run fails."""
     found = await endpoints.find_endpoint(desk, endpoint)
     now = await desk.stores.schedule.now()
     decisions = preview(found, now, count, desk.cron, failures)
@@ -135,7 +141,7 @@ async def preview_endpoint(
 
 @router.get("/{endpoint}/health", response_model=HealthView)
 async def read_health(desk: Reading, endpoint: EndpointRef) -> Shape:
-    """How it has been doing in the last hour, day, week and month."""
+    """Health of the last hour, day, week and month."""
     found = await endpoints.find_endpoint(desk, endpoint)
     now = await desk.stores.schedule.now()
     results = await desk.stores.look.results(desk.tenant_id, found.id, now - LONGEST)

@@ -27,19 +27,17 @@ router = APIRouter(prefix="/endpoints", tags=["endpoints"])
 async def list_endpoints(
     desk: Reading,
     job: Annotated[str | None, Query(max_length=1_000, description="Id or name of a job.")] = None,
-    state: Annotated[StateFilter | None, Query(description="Left out: all that are not archived.")] = None,
+    state: Annotated[StateFilter | None, Query(description="Default: all that are not archived.")] = None,
     text: Annotated[
         str | None,
-        Query(min_length=1, max_length=500, description="Literally somewhere in name, description or URL."),
+        Query(min_length=1, max_length=500, description="Literal text in name, description or URL."),
     ] = None,
-    sort: Annotated[
-        EndpointOrder, Query(description="By name or by next run; with a minus the other way round.")
-    ] = "name",
+    sort: Annotated[EndpointOrder, Query(description="By name or by next run; a minus reverses the order.")] = "name",
     with_total: WithTotal = False,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """By name, or as `sort` says. A cursor belongs to the order that it was given out for."""
+    """Endpoints by name, or in the order of `sort`. A cursor is valid only for the order it was created for."""
     jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
     job_id = None if job is None else (await find_job(desk, job)).id
     kind = "endpoints" if sort == "name" else f"endpoints by {sort}"
@@ -62,7 +60,7 @@ async def list_endpoints(
     "", status_code=201, response_model=EndpointView | EndpointDryRun, responses={200: {"model": EndpointDryRun}}
 )
 async def create_endpoint(desk: Writing, wish: EndpointNew, response: Response, dry_run: DryRun = False) -> Shape:
-    """Add an endpoint: a URL, and either `interval_ms` or `cron`. Its job is made if it is new."""
+    """Create an endpoint: a URL, and either `interval_ms` or `cron`. Its job is created if new."""
     if dry_run:
         response.status_code = 200
         return await rehearse_endpoint(desk, lambda there: endpoints.add_endpoint(there, wish.definition()))
@@ -74,7 +72,7 @@ async def create_endpoint(desk: Writing, wish: EndpointNew, response: Response, 
 
 @router.post("/check", response_model=EndpointChecked)
 async def check_endpoint(desk: Running, wish: EndpointNew, request: Request) -> Shape:
-    """Call an endpoint that is not saved, once, and tell what came back. Nothing is stored."""
+    """Call an endpoint that is not saved, once, and return the response. Nothing is stored."""
     drafted, outcome = await call_unsaved(desk, request.app.state.context.caller, wish.definition())
     return {**_outcome(outcome), "next_run_at": instant(drafted.next_run_at)}
 
@@ -95,10 +93,10 @@ async def update_endpoint(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Shape:
-    """A JSON merge patch: what is not named stays, null sets a field back to its default.
+    """A JSON merge patch: missing fields stay unchanged, null resets a field to its default.
 
-    `interval_ms` takes the place of a cron expression, `cron` that of an interval. A header without a value, or with
-    the mask that stands for a secret, keeps the value that is stored.
+    `interval_ms` replaces a cron expression, `cron` replaces an interval. A header without a value, or with the mask of
+    a secret, keeps the stored value.
     """
     found = await endpoints.find_endpoint(desk, endpoint)
     version = version_wanted(if_match, found)
@@ -117,7 +115,7 @@ async def update_endpoint(
 async def archive_endpoint(
     desk: Writing, endpoint: EndpointRef, if_match: IfMatch = None, dry_run: DryRun = False
 ) -> Shape:
-    """Take it out of the schedule for good; it is kept with its runs, and its name is free again."""
+    """Archive an endpoint: it never runs again, is kept with its runs, and its name can be reused."""
     found = await endpoints.find_endpoint(desk, endpoint)
     version_wanted(if_match, found)
     return await act_on_endpoint(desk, lambda there: endpoints.archive_endpoint(there, found.id), dry_run)
@@ -127,7 +125,7 @@ async def archive_endpoint(
 async def delete_endpoint(
     desk: Writing, endpoint: EndpointRef, if_match: IfMatch = None, dry_run: DryRun = False
 ) -> Shape:
-    """Remove it and all its runs. There is no way back; archiving keeps them."""
+    """Delete an endpoint and all its runs. This cannot be undone; archiving keeps them."""
     found = await endpoints.find_endpoint(desk, endpoint)
     version_wanted(if_match, found)
     if dry_run:

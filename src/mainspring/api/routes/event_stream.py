@@ -20,7 +20,7 @@ from mainspring.operations.jobs import find_job
 from mainspring.ports.endpoints import EndpointFilter
 
 router = APIRouter(prefix="/events", tags=["events"])
-STREAMS_MAX = 1_000  # of one process; each is a socket
+STREAMS_MAX = 1_000  # per process; each is a socket
 STREAMS_OF_TENANT_MAX = 300
 STREAMS_OF_KEY_MAX = 50
 PAGE = 1_000
@@ -34,31 +34,32 @@ async def stream_events(
     request: Request,
     types: Annotated[
         list[str] | None,
-        Query(description="Events, or families such as `run.*`; repeated, or with commas. All if none."),
+        Query(description="Events, or families such as `run.*`; repeated, or separated by commas. Default: all."),
     ] = None,
-    endpoint: Annotated[str | None, Query(max_length=1_000, description="Only those of this endpoint.")] = None,
-    job: Annotated[str | None, Query(max_length=1_000, description="Only those of this job's endpoints.")] = None,
+    endpoint: Annotated[str | None, Query(max_length=1_000, description="Only events of this endpoint.")] = None,
+    job: Annotated[str | None, Query(max_length=1_000, description="Only events of this job's endpoints.")] = None,
     cursor: Annotated[
-        str | None, Query(max_length=2_000, description="Begin just after this event; none: with what happens now.")
+        str | None, Query(max_length=2_000, description="Start after this event; default: with new events.")
     ] = None,
     tenant: Annotated[
-        str | None, Query(max_length=100, description="For a session: in this tenant, as X-Mainspring-Tenant says.")
+        str | None, Query(max_length=100, description="For a session: the tenant, like X-Mainspring-Tenant.")
     ] = None,
     last_event_id: Annotated[
-        str | None, Header(max_length=2_000, description="The last id that was seen; it wins over `cursor`.")
+        str | None, Header(max_length=2_000, description="The last id received; overrides `cursor`.")
     ] = None,
 ) -> Response:
-    """Events as they happen, as server-sent events. Each has its cursor as `id`: come back with the last one seen as
-    `Last-Event-ID`, and nothing is missed and nothing comes twice. Comments keep the connection open. Who came in and
-    with which keys is told to the scope `admin` alone.
+    """Events as they happen, as server-sent events. Each has its cursor as `id`: reconnect with the last one
+    received as `Last-Event-ID` to miss nothing and see nothing twice. Comments keep the connection open. Events
+    about logins and keys need the scope `admin`.
     """
     context: Context = request.app.state.context
     if context.feed.listeners >= STREAMS_MAX:
-        raise TooManyRequests(f"{STREAMS_MAX} streams are open already; try again in a minute", retry_after_s=60)
+        raise TooManyRequests(f"{STREAMS_MAX} streams are already open; try again in a minute", retry_after_s=60)
     wanted = check_types([part for text in types or () for part in text.split(",") if part.strip()])
     choice = Choice(desk, wanted, principal.scopes)
     await choice.narrow(endpoint, job)
-    # Now is when the answer begins, not when its first step is made. A place beyond the last is from before a restore.
+    # "Now" is when the response starts, not when its first step is made. A position beyond the last one predates a
+    # restore.
     place, now = _place(desk, last_event_id or cursor), await context.feed.newest()
     if place is None or _is_beyond(place, await desk.stores.runs.last_place()):
         place = now
@@ -72,7 +73,7 @@ async def stream_events(
 
 
 def _refuse_many(open_streams: Counter[tuple[str, str]], owner: tuple[str, str]) -> None:
-    """One key, or one tenant, must not take the places of all the others."""
+    """One key or tenant must not take the places of all others."""
     of_tenant = sum(number for (tenant, _), number in open_streams.items() if tenant == owner[0])
     if open_streams[owner] >= STREAMS_OF_KEY_MAX or of_tenant >= STREAMS_OF_TENANT_MAX:
         raise TooManyRequests(
@@ -83,7 +84,7 @@ def _refuse_many(open_streams: Counter[tuple[str, str]], owner: tuple[str, str])
 
 
 class Choice:
-    """Which events a stream is about. Who belongs to a job is followed as it changes."""
+    """The filter of a stream. Endpoints that join or leave a job are followed."""
 
     def __init__(self, desk: Desk, types: tuple[str, ...], scopes: frozenset[Scope]) -> None:
         self._desk = desk
@@ -134,7 +135,7 @@ class Choice:
 
 
 def _place(desk: Desk, cursor: str | None) -> str | None:
-    """An event's own cursor, or the sealed one that a list of events ended with."""
+    """An event's own cursor, or the encrypted one at the end of a list of events."""
     if cursor is None or ":" in cursor:
         if cursor is not None:
             place_of(cursor)
@@ -151,7 +152,7 @@ def _is_beyond(cursor: str, last_place: str) -> bool:
 
 
 async def _is_welcome(request: Request, opener: Principal) -> bool:
-    """Whether who opened the stream still may what it may not do without; a database that is away ends nothing."""
+    """Whether the client still has the scope it needs; an unavailable database ends no stream."""
     asked = request.app.dependency_overrides.get(recognise, recognise)
     try:
         principal = await asked(request)

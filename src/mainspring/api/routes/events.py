@@ -1,4 +1,4 @@
-"""Events: what changed, in order. Whoever asks again with `next_cursor` misses nothing and sees nothing twice."""
+"""Events: what changed, in order. A client that asks again with `next_cursor` misses nothing and sees nothing twice."""
 
 from collections.abc import Callable
 from typing import Annotated, Literal
@@ -17,7 +17,7 @@ from mainspring.views.shapes import Shape, event_shape
 router = APIRouter(prefix="/events", tags=["events"])
 
 PAGE = 250
-LOOKED_THROUGH_MAX = 5_000  # events, for one page that is filtered
+LOOKED_THROUGH_MAX = 5_000  # events read for one filtered page
 
 
 @router.get("", response_model=PageOf[EventView])
@@ -25,17 +25,18 @@ async def list_events(
     desk: Reading,
     principal: Known,
     type: Annotated[EventType | None, Query(description="Only events of this type.")] = None,  # noqa: A002  # its name
-    endpoint: Annotated[str | None, Query(max_length=1_000, description="Only those of this endpoint.")] = None,
+    endpoint: Annotated[str | None, Query(max_length=1_000, description="Only events of this endpoint.")] = None,
     start: Annotated[
-        Literal["newest", "oldest"], Query(description="Where to begin without a cursor: the last ones, or the first.")
+        Literal["newest", "oldest"],
+        Query(description="Where to start without a cursor: with the newest or the oldest events."),
     ] = "newest",
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """In their order, oldest first. `next_cursor` is always there: ask again with it for what has happened since.
+    """Events in order, oldest first. `next_cursor` is always present: ask again with it for newer events.
 
-    A filter looks through thousands of events for one page, not through all: a page may be short and not be the last.
-    Who came in and with which keys is shown to the scope `admin` alone.
+    A filtered page reads thousands of events, not all: it may be short and not be the last. Events about logins and
+    keys need the scope `admin`.
     """
     endpoint_id = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
     place = open_cursor(desk, "events", cursor)
@@ -61,7 +62,7 @@ async def list_events(
 
 
 async def _newest(desk: Desk, wants: Callable[[StoredEvent], bool], limit: int) -> tuple[list[StoredEvent], str]:
-    """The newest that are wanted, and where the newest of all stands."""
+    """The newest matching events, and the position of the newest of all."""
     for reach in (limit, LOOKED_THROUGH_MAX):
         stored = await desk.stores.runs.latest_events(desk.tenant_id, reach)
         found = [each for each in stored if wants(each)][-limit:]
@@ -73,7 +74,7 @@ async def _newest(desk: Desk, wants: Callable[[StoredEvent], bool], limit: int) 
 async def _following(
     desk: Desk, place: str, wants: Callable[[StoredEvent], bool], limit: int
 ) -> tuple[list[StoredEvent], str]:
-    """What is wanted after a place, and up to where that was looked for."""
+    """Matching events after a position, and up to where they were searched."""
     found: list[StoredEvent] = []
     for _ in range(LOOKED_THROUGH_MAX // PAGE):
         stored = await desk.stores.runs.events_after(place, desk.tenant_id, PAGE)

@@ -1,4 +1,4 @@
-"""Executions: look at them, order them about, send them events, prove and replay their logs."""
+"""Executions: read them, send commands and events, verify and replay their logs."""
 
 from typing import Annotated, Any, Literal
 
@@ -63,27 +63,29 @@ ExecutionRef = Annotated[
 TICK_MAX = 10**10  # three centuries of seconds
 REHEARSED: dict[int | str, dict[str, Any]] = {200: {"model": CommandDryRun}}
 LOG_MAX = 1_000
-InWorkflow = Annotated[str | None, Query(max_length=1_000, description="Only those of this workflow.")]
-Correlation = Annotated[str | None, Query(max_length=200, description="Only those under this key.")]
-LogLimit = Annotated[int, Query(ge=1, le=LOG_MAX, description="At most this many on a page.")]
+InWorkflow = Annotated[str | None, Query(max_length=1_000, description="Only executions of this workflow.")]
+Correlation = Annotated[str | None, Query(max_length=200, description="Only executions under this correlation key.")]
+LogLimit = Annotated[int, Query(ge=1, le=LOG_MAX, description="Maximum number per page.")]
 
 
 @router.get("", response_model=CountedPage[ExecutionView])
 async def list_executions(
     desk: Reading,
     workflow: InWorkflow = None,
-    status: Annotated[Status | None, Query(description="Only those that are so.")] = None,
+    status: Annotated[Status | None, Query(description="Only executions with this status.")] = None,
     correlation: Correlation = None,
-    version: Annotated[int | None, Query(ge=1, le=1_000_000_000, description="Only those of this version.")] = None,
-    step: Annotated[str | None, Query(max_length=100, description="Only those that stand at this step.")] = None,
+    version: Annotated[
+        int | None, Query(ge=1, le=1_000_000_000, description="Only executions of this version.")
+    ] = None,
+    step: Annotated[str | None, Query(max_length=100, description="Only executions at this step.")] = None,
     sort: Annotated[
-        Literal["-created_at", "created_at"], Query(description="Newest first, or without the minus oldest first.")
+        Literal["-created_at", "created_at"], Query(description="Newest first; without the minus oldest first.")
     ] = "-created_at",
     with_total: WithTotal = False,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """Newest first, or as `sort` says."""
+    """Executions, newest first, or in the order of `sort`."""
     oldest_first = sort == "created_at"
     wanted = ExecutionFilter(workflow, status, correlation, version=version, step=step, oldest_first=oldest_first)
     return await _page(desk, wanted, limit, cursor, with_total)
@@ -97,13 +99,15 @@ async def list_executions_in_need(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """Those that wait for a person: they failed or are paused. `allows` says what may be done, `error` why."""
+    """Executions that wait for a person because they failed or are paused. `allows` lists the commands, `error` the
+    cause.
+    """
     return await _page(desk, ExecutionFilter(workflow, in_need=True), limit, cursor, with_total)
 
 
 @router.post("/send", status_code=202, response_model=EventSent | EventDryRun, responses={200: {"model": EventDryRun}})
 async def send_event(desk: Running, wish: EventNew, response: Response, dry_run: DryRun = False) -> Shape:
-    """Send an event to an execution, or to all that run under a correlation key; it is taken in the next tick."""
+    """Send an event to an execution, or to all that run under a correlation key; it is processed in the next tick."""
     if dry_run:
         response.status_code = 200
     ids, new = await _send(desk, wish, dry_run)
@@ -117,7 +121,9 @@ async def send_event(desk: Running, wish: EventNew, response: Response, dry_run:
     responses={200: {"model": EventsDryRun}},
 )
 async def send_events(desk: Running, wish: EventsNew, response: Response, dry_run: DryRun = False) -> Shape:
-    """Send up to a thousand events, one after the other; one that finds nobody is told and stops none."""
+    """Send up to a thousand events in order. An event without a matching execution is reported; the others are
+    still sent.
+    """
     items: list[Shape] = []
     for each in wish.events:
         try:
@@ -139,7 +145,7 @@ async def send_events(desk: Running, wish: EventsNew, response: Response, dry_ru
 async def order_executions(
     desk: Running, wish: BulkExecutionRequest, response: Response, dry_run: DryRun = False
 ) -> Shape:
-    """Pause, resume, cancel, retry or skip many at once; with `dry_run`, how many that would be, and a sample."""
+    """Pause, resume, cancel, retry or skip many executions; with `dry_run`, their number and a sample."""
     status = None if wish.status is None else Status(wish.status)
     wanted = ExecutionFilter(wish.workflow, status, wish.correlation, None, wish.limit, wish.version, wish.step)
     if not dry_run:
@@ -154,7 +160,7 @@ async def order_executions(
 
 @router.get("/{execution}", response_model=ExecutionDetailView)
 async def read_execution(desk: Reading, execution: ExecutionRef) -> Shape:
-    """Where it stands, what it knows, and which orders it allows."""
+    """An execution: its step, its data, and the commands it allows."""
     found = await find_execution(desk, execution)
     return execution_in_full(found, await clock_of(desk, found))
 
@@ -163,7 +169,7 @@ async def read_execution(desk: Reading, execution: ExecutionRef) -> Shape:
 async def pause_execution(
     desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
-    """Stop it before its next step, until it is resumed."""
+    """Pause an execution before its next step, until it is resumed."""
     return await _order(desk, execution, "pause", wish, response, dry_run)
 
 
@@ -171,7 +177,7 @@ async def pause_execution(
 async def resume_execution(
     desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
-    """Let a paused one go on."""
+    """Resume a paused execution."""
     return await _order(desk, execution, "resume", wish, response, dry_run)
 
 
@@ -179,7 +185,7 @@ async def resume_execution(
 async def cancel_execution(
     desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
-    """End it for good, with a reason; what was not sent yet is withdrawn."""
+    """Cancel an execution for good, with a reason; effects that were not sent yet are withdrawn."""
     return await _order(desk, execution, "cancel", wish, response, dry_run)
 
 
@@ -187,7 +193,7 @@ async def cancel_execution(
 async def retry_execution(
     desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
-    """Run the step that failed once more; an effect keeps its key."""
+    """Run the failed step again; an effect keeps its idempotency key."""
     return await _order(desk, execution, "retry", wish, response, dry_run)
 
 
@@ -195,7 +201,7 @@ async def retry_execution(
 async def skip_execution(
     desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
-    """Go on after the step that failed or waits, with the reason as its result."""
+    """Continue after the step that failed or waits, with the reason as its result."""
     return await _order(desk, execution, "skip", wish, response, dry_run)
 
 
@@ -209,7 +215,7 @@ async def list_timeline(desk: Reading, execution: ExecutionRef, limit: LogLimit 
 
 @router.get("/{execution}/log", response_model=PageOf[LogEntryView])
 async def list_log(desk: Reading, execution: ExecutionRef, limit: LogLimit = 200, cursor: Cursor = None) -> Shape:
-    """The same as it was written: with values, hashes and the hash of the entry before."""
+    """The log as written: with values, hashes and the hash of the previous entry."""
     found = await find_execution(desk, execution)
     entries, clock, more = await _log(desk, found, limit, cursor)
     return {"items": [entry_shape(each, clock) for each in entries], "next_cursor": more}
@@ -219,9 +225,11 @@ async def list_log(desk: Reading, execution: ExecutionRef, limit: LogLimit = 200
 async def read_state(
     desk: Reading,
     execution: ExecutionRef,
-    tick: Annotated[int | None, Query(ge=0, le=TICK_MAX, description="As of this tick; else its last turn.")] = None,
+    tick: Annotated[
+        int | None, Query(ge=0, le=TICK_MAX, description="State at this tick; default: after its last turn.")
+    ] = None,
 ) -> Shape:
-    """What it was and knew at a tick, made again from its log: `ticks` are all in which it moved."""
+    """The state at a tick, computed from the log; `ticks` are all ticks in which it moved."""
     found = await replay.state_at(desk, execution, tick)
     return {
         "execution": found.execution.id,
@@ -234,13 +242,15 @@ async def read_state(
 
 @router.get("/{execution}/verify", response_model=VerdictView)
 async def verify_execution(desk: Reading, execution: ExecutionRef) -> Shape:
-    """Whether its log is what was written; else which entry is not, with what was expected and found."""
+    """Verify the log. If it was changed, the first wrong entry is returned with the expected and found values."""
     return verified_shape(await verification.verify_execution(desk, execution))
 
 
 @router.post("/{execution}/replay", response_model=Replayed)
 async def replay_execution(desk: Reading, execution: ExecutionRef, wish: ReplayRequest | None = None) -> Shape:
-    """Run it again from its log, without calls or clock: with its version, another one, or an unpublished document."""
+    """Replay an execution from its log, without calls or clock: with its version, another one, or an unpublished
+    document.
+    """
     wanted = wish or ReplayRequest()
     one_of_two(wanted.version, wanted.document, ("version", "document"))
     if wanted.document is not None:
@@ -250,10 +260,10 @@ async def replay_execution(desk: Reading, execution: ExecutionRef, wish: ReplayR
 
 @router.get("/{execution}/export", response_model=ExecutionExport)
 async def export_execution(desk: Reading, principal: Known, execution: ExecutionRef) -> Shape:
-    """All that a stranger needs to check it: `mainspring execution verify FILE` does, without a database.
+    """Everything needed to verify the execution elsewhere: `mainspring execution verify FILE` does, without a database.
 
-    Where there are several tenants, the chain of ticks, which holds executions of all of them, is for operators of the
-    installation; `note` says where it was left out.
+    With several tenants, the chain of ticks, which contains executions of all of them, is for operators of the
+    installation; `note` says if it was left out.
     """
     shape: Shape = plain(await execution_export.export_execution(desk, execution, as_operator=principal.is_operator))
     return shape
@@ -263,7 +273,7 @@ async def export_execution(desk: Reading, principal: Known, execution: Execution
 async def erase_execution(
     desk: Writing, execution: ExecutionRef, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
-    """Erase the values of one that is over; its log still verifies, and cannot be replayed any more."""
+    """Erase the values of a finished execution; its log still verifies, but cannot be replayed any more."""
     if dry_run:
         found = await executions.find_erasable(desk, execution)
         return {"dry_run": True, "execution": execution_shape(found, await clock_of(desk, found))}

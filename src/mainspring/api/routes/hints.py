@@ -20,7 +20,7 @@ router = APIRouter(prefix="/endpoints/{endpoint}/hints", tags=["hints"])
 async def put_interval_hint(
     desk: Running, endpoint: EndpointRef, wish: IntervalHintNew, dry_run: DryRun = False
 ) -> Shape:
-    """Run at this interval until the hint expires; a shorter one takes effect at once."""
+    """Run at this interval until the hint expires; a shorter interval takes effect immediately."""
     ttl = timedelta(milliseconds=wish.ttl_ms)
     return await act_on_endpoint(
         desk,
@@ -33,10 +33,10 @@ async def put_interval_hint(
 async def put_one_shot_hint(
     desk: Running, endpoint: EndpointRef, wish: OneShotHintNew, dry_run: DryRun = False
 ) -> Shape:
-    """Run once more, at an instant or after a while."""
+    """Run once more, at a time or after a duration."""
     one_of_two(wish.at, wish.in_ms, ("at", "in_ms"))
     if wish.at is None and wish.in_ms is None:
-        raise InvalidInput("neither at nor in_ms was given; a one-shot hint has an instant: give one", field="at")
+        raise InvalidInput("neither at nor in_ms was given; a one-shot hint needs a time: give one", field="at")
     ttl = timedelta(milliseconds=wish.ttl_ms)
 
     def when(now: datetime) -> datetime:
@@ -54,5 +54,5 @@ async def put_one_shot_hint(
 
 @router.delete("", response_model=EndpointView | EndpointDryRun)
 async def clear_hints(desk: Running, endpoint: EndpointRef, dry_run: DryRun = False) -> Shape:
-    """The baseline is back at once."""
+    """Clear hints; the baseline applies again."""
     return await act_on_endpoint(desk, lambda there: endpoints.clear_hints(there, endpoint), dry_run)

@@ -45,11 +45,11 @@ async def read_job(desk: Reading, job: JobRef, response: Response) -> Shape:
 async def update_job(
     desk: Writing, job: JobRef, wish: JobPatch, response: Response, if_match: IfMatch = None, dry_run: DryRun = False
 ) -> Shape:
-    """Change its name or its description; what is not named stays."""
+    """Change the name or the description; missing fields stay unchanged."""
     found = await jobs.find_job(desk, job)
     refuse_other(if_match, job_etag(found), "job", found.name)
     if "name" in wish.model_fields_set and wish.name is None:
-        raise InvalidInput("name cannot be null; leave it out, or give one", field="name")
+        raise InvalidInput("name cannot be null; omit it, or give one", field="name")
     description = wish.description or "" if "description" in wish.model_fields_set else None
     if dry_run:
         return await rehearse_job(desk, lambda there: jobs.edit_job(there, found.id, wish.name, description), found)
@@ -60,7 +60,7 @@ async def update_job(
 
 @router.post("/{job}/pause", response_model=JobView | JobDryRun)
 async def pause_job(desk: Running, job: JobRef, dry_run: DryRun = False) -> Shape:
-    """None of its endpoints runs until it is resumed."""
+    """Pause a job: none of its endpoints runs until it is resumed."""
     return await _set_status(desk, job, JobStatus.PAUSED, dry_run)
 
 
@@ -71,7 +71,7 @@ async def resume_job(desk: Running, job: JobRef, dry_run: DryRun = False) -> Sha
 
 @router.post("/{job}/archive", response_model=JobView | JobDryRun)
 async def archive_job(desk: Writing, job: JobRef, dry_run: DryRun = False) -> Shape:
-    """Archive it with all its endpoints; they are kept, with their runs, and never run again."""
+    """Archive a job with all its endpoints; they are kept with their runs and never run again."""
     return await _set_status(desk, job, JobStatus.ARCHIVED, dry_run)
 
 

@@ -1,4 +1,4 @@
-"""API keys, by which programs are known here, and signing keys, by which our calls are known there."""
+"""API keys, which let programs use the API, and signing keys, which sign outgoing calls."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -34,7 +34,7 @@ KeyRef = Annotated[str, Path(max_length=100, description="A key's id.")]
 
 @router.get("/keys", response_model=ApiKeys)
 async def list_api_keys(desk: Administering) -> Shape:
-    """Every API key of the tenant, newest first; never the keys themselves."""
+    """All API keys of the tenant, newest first, without their secrets."""
     now = await desk.stores.schedule.now()
     return {"items": [api_key_shape(key, now) for key in await api_keys.list_api_keys(desk)]}
 
@@ -53,11 +53,11 @@ async def create_api_key(
     response: Response,
     dry_run: DryRun = False,
 ) -> Shape:
-    """Make an API key and show it, once. It can have no scope that its maker lacks."""
+    """Create an API key and show it once. It cannot have scopes that its creator lacks."""
     for scope in wish.scopes:
         principal.require(Scope(scope))
     if wish.operator and not principal.is_operator:
-        raise Forbidden("only an operator of the installation makes an operator's key; ask one", scope="operator")
+        raise Forbidden("only an operator of the installation can create an operator's key; ask one", scope="operator")
     context: Context = request.app.state.context
     life = timedelta(milliseconds=parse_duration_ms(wish.expires_in, field="expires_in"))
     wanted = api_keys.NewApiKey(wish.name, tuple(wish.scopes), life, wish.operator)
@@ -70,7 +70,7 @@ async def create_api_key(
 
 @router.delete("/keys/{key}", response_model=ApiKeyView | DryRunOf[ApiKeyView])
 async def revoke_api_key(desk: Administering, key: KeyRef, dry_run: DryRun = False) -> Shape:
-    """End an API key: the next request with it is refused, by every process."""
+    """Revoke an API key: every process refuses it from the next request on."""
     revoked = await api_keys.revoke_api_key(account_dry_run(desk) if dry_run else desk, key)
     after = api_key_shape(revoked, await desk.stores.schedule.now())
     return compared({**after, "status": "live", "revoked_at": None}, after) if dry_run else after
@@ -78,7 +78,7 @@ async def revoke_api_key(desk: Administering, key: KeyRef, dry_run: DryRun = Fal
 
 @router.get("/signing-keys", response_model=SigningKeys)
 async def list_signing_keys(desk: Administering) -> Shape:
-    """The live signing keys, newest first."""
+    """The active signing keys, newest first."""
     keys = await signing_keys.list_signing_keys(desk)
     return {"items": [{"id": key_id, "created_at": instant(created_at)} for key_id, created_at in keys]}
 
@@ -92,7 +92,7 @@ async def list_signing_keys(desk: Administering) -> Shape:
 async def create_signing_key(
     desk: Administering, request: Request, response: Response, dry_run: DryRun = False
 ) -> Shape:
-    """Make a signing key and show its secret, once; keys made before keep signing beside it."""
+    """Create a signing key and show its secret once; older keys keep signing as well."""
     context: Context = request.app.state.context
     secret = signing_keys.new_signing_secret(context.hasher)
     made = await signing_keys.add_signing_key(account_dry_run(desk) if dry_run else desk, secret)
@@ -104,7 +104,7 @@ async def create_signing_key(
 
 @router.delete("/signing-keys/{key}", response_model=Revoked | DryRunOf[SigningKey])
 async def revoke_signing_key(desk: Administering, key: KeyRef, dry_run: DryRun = False) -> Shape:
-    """End a signing key; later calls are not signed with it."""
+    """Revoke a signing key; later calls are not signed with it."""
     before = dict(await signing_keys.list_signing_keys(desk))
     await signing_keys.revoke_signing_key(account_dry_run(desk) if dry_run else desk, key)
     return compared({"id": key, "created_at": instant(before[key])}, None) if dry_run else {"id": key, "revoked": True}

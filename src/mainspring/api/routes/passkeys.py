@@ -29,13 +29,13 @@ PasskeyRef = Annotated[str, Path(max_length=100, description="A passkey's id.")]
 
 @router.post("/login/passkey/options", response_model=PasskeyChallenge)
 async def begin_passkey_login(desk: Anonymous, request: Request) -> Shape:
-    """What a passkey has to sign to log in without a password."""
+    """The challenge to log in with a passkey instead of a password."""
     return await login.begin_passkey_login(desk, context_of(request).hasher, party_of(request))
 
 
 @router.post("/login/passkey", response_model=Whoami)
 async def log_in_with_passkey(desk: Anonymous, wish: PasskeyLogin, request: Request, response: Response) -> Shape:
-    """Start a session with a passkey that asked for a PIN, a finger or a face."""
+    """Start a session with a passkey that asked for a PIN, fingerprint or face."""
     agent = request.headers.get("user-agent", "")
     hasher, party = context_of(request).hasher, party_of(request)
     entry = await login.log_in_with_passkey(desk, hasher, party, assertion_of(wish.passkey), agent=agent)
@@ -51,14 +51,14 @@ async def list_passkeys(desk: Anonymous, visit: LoggedIn, request: Request) -> S
 
 @router.post("/passkeys/options", response_model=PasskeyChallenge)
 async def begin_passkey(desk: Anonymous, visit: LoggedIn, wish: PasswordAgain, request: Request) -> Shape:
-    """What a device has to sign to become a passkey of yours."""
+    """The challenge to register a device as a passkey."""
     hasher = context_of(request).hasher
     return await passkeys.begin_registration(desk, hasher, visit, party_of(request), wish.password)
 
 
 @router.post("/passkeys", status_code=201, response_model=PasskeyAdded)
 async def create_passkey(desk: Anonymous, visit: LoggedIn, wish: PasskeyNew, request: Request) -> Shape:
-    """Add a passkey. From now on your login asks for it, or for another second factor that you have."""
+    """Add a passkey. From now on your login needs it, or another second factor that you have."""
     given = Attestation(wish.challenge, wish.client_data, wish.attestation)
     party = party_of(request)
     added = await passkeys.register(desk, context_of(request).hasher, visit, party, wish.name, given)
@@ -75,7 +75,7 @@ async def update_passkey(desk: Anonymous, visit: LoggedIn, passkey: PasskeyRef, 
 async def remove_passkey(
     desk: Anonymous, visit: LoggedIn, passkey: PasskeyRef, wish: PasswordAgain, request: Request
 ) -> Shape:
-    """Remove a passkey. With the last one and no app, your login asks for the password alone."""
+    """Remove a passkey. Without passkeys and app, your login needs only the password."""
     removed = await passkeys.remove(desk, context_of(request).hasher, visit, passkey, wish.password)
     return _shape(removed, visit.user)
 

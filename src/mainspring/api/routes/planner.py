@@ -1,4 +1,4 @@
-"""The planner: where it is live, what a model's sessions said and cost, what shadow mode would have done."""
+"""The planner: its modes, results and cost of model sessions, results of shadow mode."""
 
 from typing import Annotated
 
@@ -30,14 +30,14 @@ from mainspring.views.shapes import Shape, instant
 router = APIRouter(tags=["planner"])
 sessions_router = APIRouter(tags=["sessions"])
 SessionRef = Annotated[str, Path(alias="session", max_length=200, description="Id of a session.")]
-OfEndpoint = Annotated[str | None, Query(max_length=1_000, description="Of this endpoint alone: its id or name.")]
+OfEndpoint = Annotated[str | None, Query(max_length=1_000, description="Only of this endpoint: its id or name.")]
 
 
 @sessions_router.get("/sessions", response_model=PageOf[PlannerSession])
 async def list_planner_sessions(
     desk: Reading, endpoint: OfEndpoint = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Shape:
-    """What a language model saw, said and did, newest first."""
+    """Model sessions, newest first."""
     only = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
     return await _sessions(desk, only, limit, cursor)
 
@@ -59,7 +59,7 @@ async def list_endpoint_sessions(
 
 @router.get("/planner", response_model=PlannerStatus)
 async def read_planner(desk: Reading, request: Request) -> Shape:
-    """Rules alone or with a model, where it is live, and what the tenant spent this month."""
+    """Whether a model is configured, the modes of the planner, and what the tenant spent this month."""
     context: Context = request.app.state.context
     model = "" if context.model_fault else context.settings.model
     modes = await planner.modes_of(desk)
@@ -97,19 +97,19 @@ async def list_spend(desk: Operating) -> Shape:
 
 @router.put("/planner/mode", response_model=ModeSet | ModeDryRun)
 async def set_tenant_mode(desk: Writing, wish: ModeChange, dry_run: DryRun = False) -> Shape:
-    """Live, ask, shadow or off for all of the tenant's endpoints; shadow and off withdraw pending proposals."""
+    """Set live, ask, shadow or off for all of the tenant's endpoints; shadow and off withdraw pending proposals."""
     return await _set_mode(desk, "tenant", f"tenant:{desk.tenant_id}", wish, dry_run)
 
 
 @router.put("/planner/mode/all", response_model=ModeSet)
 async def set_mode_for_all(desk: Operating, wish: ModeChange) -> Shape:
-    """Live, ask, shadow or off for the whole installation; shadow and off withdraw pending proposals."""
+    """Set live, ask, shadow or off for the whole installation; shadow and off withdraw pending proposals."""
     return await _set_mode(desk, "all", "all", wish, dry_run=False)
 
 
 @router.put("/endpoints/{endpoint}/planner-mode", response_model=ModeSet | ModeDryRun)
 async def set_endpoint_mode(desk: Writing, endpoint: EndpointRef, wish: ModeChange, dry_run: DryRun = False) -> Shape:
-    """Live, ask, shadow or off for one endpoint; shadow and off withdraw its pending proposals."""
+    """Set live, ask, shadow or off for one endpoint; shadow and off withdraw its pending proposals."""
     found = await find_endpoint(desk, endpoint)
     shape = await _set_mode(desk, found.id, f"endpoint:{found.id}", wish, dry_run)
     for each in (shape, shape.get("before"), shape.get("after")):
@@ -120,9 +120,9 @@ async def set_endpoint_mode(desk: Writing, endpoint: EndpointRef, wish: ModeChan
 
 @router.post("/endpoints/{endpoint}/look", response_model=PlannerSession)
 async def look_at_endpoint(desk: Running, endpoint: EndpointRef, request: Request) -> Shape:
-    """Let the model look at an endpoint now, whether it is due or not; the answer is the session.
+    """Start a model session about an endpoint now, due or not, and return it.
 
-    It takes as long as the model does, within a session's time. Without a model: 409, and how to add one.
+    The request takes as long as the session. Without a model: 409, and how to add one.
     """
     context: Context = request.app.state.context
     found, session = await planner.look_at(desk, endpoint, context.look, context.model_fault)
@@ -131,7 +131,7 @@ async def look_at_endpoint(desk: Running, endpoint: EndpointRef, request: Reques
 
 @router.get("/planner/shadow", response_model=ShadowResults)
 async def read_shadow_results(desk: Reading, endpoint: OfEndpoint = None, limit: Limit = 50) -> Shape:
-    """What rules and the model would have done where they are in shadow mode."""
+    """What rules and the model would have done in shadow mode."""
     only = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
     firings = await desk.stores.sessions.shadow_firings(desk.tenant_id, only, limit)
     names = await desk.stores.look.names(desk.tenant_id, sorted({each.endpoint_id for each in firings}))

@@ -1,4 +1,4 @@
-"""Proposals: what advice would do in mode `ask`. A person with the scope `run` approves or rejects them."""
+"""Proposals: advice in mode `ask`. A person with the scope `run` approves or rejects them."""
 
 from datetime import datetime
 from typing import Annotated
@@ -19,15 +19,15 @@ from mainspring.views.shapes import Shape
 
 router = APIRouter(prefix="/proposals", tags=["proposals"])
 ProposalRef = Annotated[str, Path(alias="proposal", max_length=200, description="Id of a proposal.")]
-OfEndpoint = Annotated[str | None, Query(max_length=1_000, description="Of this endpoint alone: its id or name.")]
-InState = Annotated[ProposalStates | None, Query(description="Only those in this state.")]
+OfEndpoint = Annotated[str | None, Query(max_length=1_000, description="Only of this endpoint: its id or name.")]
+InState = Annotated[ProposalStates | None, Query(description="Only proposals in this state.")]
 
 
 @router.get("", response_model=PageOf[PlannerProposal])
 async def list_proposals(
     desk: Reading, endpoint: OfEndpoint = None, state: InState = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Shape:
-    """What advice proposed in mode `ask`, newest first; with `state=pending`, what waits for a person."""
+    """Proposals of mode `ask`, newest first; with `state=pending`, those that wait for a decision."""
     place = open_cursor(desk, "proposals", cursor)
     before = None if place is None else (datetime.fromisoformat(place[0]), place[1])
     wanted = await proposals.proposal_filter(desk, endpoint, state, before, limit + 1)
@@ -40,13 +40,13 @@ async def list_proposals(
 
 @router.get("/{proposal}", response_model=PlannerProposal)
 async def read_proposal(desk: Reading, proposal: ProposalRef) -> Shape:
-    """What would be done to which endpoint, on whose advice and why; and what a person decided."""
+    """One proposal: the change, the endpoint, the author, the reason, and the decision."""
     return await _tell(desk, await proposals.find_proposal(desk, proposal))
 
 
 @router.post("/{proposal}/approve", response_model=PlannerProposal | EndpointDryRun)
 async def approve_proposal(desk: Running, proposal: ProposalRef, dry_run: DryRun = False) -> Shape:
-    """Apply it now, within the limits of this moment: what a person set since then wins (409, and it stays pending).
+    """Apply a proposal now, within the current limits: what a person set since then wins (409, and it stays pending).
 
     An expired proposal is refused (409). With `dry_run`, what it would change.
     """
@@ -59,7 +59,7 @@ async def approve_proposal(desk: Running, proposal: ProposalRef, dry_run: DryRun
 async def reject_proposal(
     desk: Running, proposal: ProposalRef, wish: Rejection | None = None, dry_run: DryRun = False
 ) -> Shape:
-    """Change nothing. The same is not proposed again while this proposal would have been valid."""
+    """Reject a proposal. The same is not proposed again while this one would have been valid."""
     reason = "" if wish is None else wish.reason
     if dry_run:
         return await rehearse_endpoint(desk, lambda there: proposals.reject_proposal(there, proposal, reason))

@@ -1,4 +1,4 @@
-"""Pages for people: the front page, the reference of the API, and what each kind of problem means."""
+"""Pages for people: the front page, the reference of the API, and the meaning of each kind of problem."""
 
 from html import escape
 from importlib.resources import files
@@ -25,14 +25,14 @@ async def read_description(request: Request) -> Response:
 
 @router.get("/api/docs")
 async def show_reference() -> Response:
-    """Drawn in the browser from the document, by a script of our own: it works without the network."""
+    """The API reference, rendered in the browser from the document by our own script: it works without the network."""
     return _file("page.html")
 
 
 @router.get("/api/docs/{name}")
 async def show_reference_part(name: str) -> Response:
     if name not in TYPES:
-        raise HttpProblem("not-found", f"no file {shown(name)!r} here; /api/docs is the reference of the API")
+        raise HttpProblem("not-found", f"file {shown(name)!r} does not exist; /api/docs is the reference of the API")
     return _file(name)
 
 
@@ -40,7 +40,7 @@ async def show_reference_part(name: str) -> Response:
 async def explain_problem(kind: str) -> HTMLResponse:
     known = PROBLEMS.get(kind)
     if known is None:
-        raise HttpProblem("not-found", f"no problem {shown(kind)!r}{did_you_mean(kind, tuple(PROBLEMS))}")
+        raise HttpProblem("not-found", f"problem {shown(kind)!r} does not exist{did_you_mean(kind, tuple(PROBLEMS))}")
     title = escape(f"{known.status} {known.title}")
     return HTMLResponse(
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title>"

@@ -1,4 +1,4 @@
-"""Rules: what should happen when responses say something. Checked before they are kept, tried on recorded runs."""
+"""Rules: conditions on responses and their actions. Checked before they are stored, tested on recorded runs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,7 +46,7 @@ OfJob = Annotated[str | None, Query(max_length=1_000, description="Rules of this
 async def list_rules(
     desk: Reading, endpoint: OfEndpoint = None, job: OfJob = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Shape:
-    """In the order in which they were written, with when each fired last and what is wrong with it."""
+    """Rules in the order in which they were written, with when each last fired and its current error."""
     if endpoint is None and job is None:
         found = await desk.stores.planner.rules(desk.tenant_id)
     else:
@@ -75,9 +75,9 @@ async def create_rule(desk: Writing, wish: RuleNew, response: Response, dry_run:
 
 @router.post("/check", response_model=RulesChecked)
 async def check_rules(desk: Reading, wish: RulesGiven) -> Shape:
-    """Check rules without adding them: syntax, types, names, bounds. A fault of each is answered with its place.
+    """Check rules without adding them: syntax, types, names, bounds. Each error is returned with its position.
 
-    Without an endpoint or a job, names of siblings and targets are taken as they are.
+    Without an endpoint or a job, names of siblings and targets are accepted as given.
     """
     is_loose = wish.endpoint is None and wish.job is None
     owner = None if is_loose else await _owner(desk, wish.endpoint, wish.job)
@@ -89,7 +89,7 @@ async def check_rules(desk: Reading, wish: RulesGiven) -> Shape:
 
 @router.post("/test", response_model=RulesTested)
 async def test_rules(desk: Reading, wish: RulesGiven) -> Shape:
-    """Replay recorded runs through rules, those given or those kept. Nothing is changed; health is not replayed."""
+    """Replay recorded runs with given or stored rules. Nothing is changed; health is not replayed."""
     owner = await _owner(desk, wish.endpoint, wish.job)
     if wish.rules is None:
         chosen = [known.stored.rule for known in await rules.rules_of(desk, owner)]
@@ -104,9 +104,9 @@ async def test_rules(desk: Reading, wish: RulesGiven) -> Shape:
 
 @router.post("/draft", response_model=RulesDrafted)
 async def draft_rules(desk: Running, wish: DraftRequest, request: Request) -> Shape:
-    """Let the model draft rules from an endpoint's description, with a back-test. Nothing is added: add what you like.
+    """Draft rules from an endpoint's description with the model, including a back-test. Nothing is added.
 
-    It takes as long as the model does. Without a model: 409, and how to add one.
+    The request takes as long as the model does. Without a model: 409, and how to add one.
     """
     context: Context = request.app.state.context
     owner = await rules.find_owner(desk, wish.endpoint, None)
@@ -132,9 +132,9 @@ async def update_rule(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Shape:
-    """A JSON merge patch of `rule`: what is not named stays, null takes it away.
+    """A JSON merge patch of `rule`: missing fields stay unchanged, null removes a field.
 
-    It counts runs afresh; its cooldown goes on.
+    The count of consecutive runs restarts; the cooldown continues.
     """
     known, _ = await rules.find_rule(desk, rule)
     refuse_other(if_match, _etag(known), "rule", known.stored.rule.name)
@@ -148,7 +148,7 @@ async def update_rule(
 
 @router.delete("/{rule_id}", response_model=Deleted | RuleDryRun)
 async def delete_rule(desk: Writing, rule: RuleRef, if_match: IfMatch = None, dry_run: DryRun = False) -> Shape:
-    """Hints that it wrote stay until they expire."""
+    """Remove a rule. Its hints stay until they expire."""
     known, owner = await rules.find_rule(desk, rule)
     refuse_other(if_match, _etag(known), "rule", known.stored.rule.name)
     await rules.remove_rules(rules.dry_run_of(desk) if dry_run else desk, owner, [rule])
@@ -157,17 +157,17 @@ async def delete_rule(desk: Writing, rule: RuleRef, if_match: IfMatch = None, dr
 
 async def _owner(desk: Desk, endpoint: str | None, job: str | None) -> rules.RuleOwner:
     if (endpoint is None) == (job is None):
-        raise InvalidInput("whose rules? give an endpoint or a job, and not both", field="endpoint")
+        raise InvalidInput("neither or both of endpoint and job were given; give one of them", field="endpoint")
     return await rules.find_owner(desk, endpoint, job)
 
 
 @contextmanager
 def _pointing_at(place: str) -> Iterator[None]:
-    """Faults of a rule's keys are pointed at where the rule was sent."""
+    """Points errors of a rule's keys to where the rule was sent."""
     try:
         yield
     except rules.InvalidRules as fault:
-        sent_as = "/rules" if place == "/rules" else "/rules/0"  # alone, or in a list
+        sent_as = "/rules" if place == "/rules" else "/rules/0"  # a single rule, or a list
         errors = [
             {"pointer": place + pointer_of(each.path).removeprefix(sent_as), "detail": each.message}
             for each in fault.faults

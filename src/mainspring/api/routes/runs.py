@@ -1,4 +1,4 @@
-"""Runs: what happened. A response body is shown as harmless text, or given out raw as a file that nothing will open."""
+"""Runs: what happened. A response body is returned as safe text, or raw as a file download."""
 
 from typing import Annotated
 
@@ -18,11 +18,11 @@ from mainspring.views.shapes import Shape, body_shape, run_in_full, run_shape
 
 router = APIRouter(tags=["runs"])
 Status = Annotated[
-    StatusFilter | None, Query(description="Only runs that ended so; `failed`: as failure, timeout or blocked.")
+    StatusFilter | None, Query(description="Only runs with this status; `failed`: failure, timeout or blocked.")
 ]
-By = Annotated[RunTrigger | None, Query(description="Only runs that began for this reason.")]
-Since = Annotated[Instant | None, Query(description="Only runs that began at this instant or later.")]
-Until = Annotated[Instant | None, Query(description="Only runs that began before this instant.")]
+By = Annotated[RunTrigger | None, Query(description="Only runs with this trigger.")]
+Since = Annotated[Instant | None, Query(description="Only runs that started at this time or later.")]
+Until = Annotated[Instant | None, Query(description="Only runs that started before this time.")]
 RAW_HEADERS = {
     "Content-Disposition": 'attachment; filename="response.txt"',
     "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -44,7 +44,7 @@ async def list_runs(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """Newest first, or as `sort` says. With a filter a page may be short and still have a next one."""
+    """Runs, newest first, or in the order of `sort`. A filtered page may be short and still have a next one."""
     endpoint_id = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
     return await _page(
         desk,
@@ -67,7 +67,7 @@ async def list_runs_of_endpoint(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """Newest first, or as `sort` says."""
+    """Runs of an endpoint, newest first, or in the order of `sort`."""
     found = await find_endpoint(desk, endpoint)
     return await _page(
         desk,
@@ -79,7 +79,7 @@ async def list_runs_of_endpoint(
 
 @router.get("/runs/{run}", response_model=RunDetailView)
 async def read_run(desk: Reading, run: RunRef) -> Shape:
-    """With its phases, its response headers, its body as text, and the decision that planned it."""
+    """A run with its phases, response headers, body as text, and the decision that planned it."""
     found = await desk.stores.runs.run(desk.tenant_id, run)
     if found is None:
         raise NotFound("run", run)
@@ -90,13 +90,13 @@ async def read_run(desk: Reading, run: RunRef) -> Shape:
 
 @router.get("/runs/{run}/body", response_model=BodyView)
 async def read_body(desk: Reading, run: RunRef) -> Shape:
-    """The response body as harmless text: what would act on a screen is spelled out."""
+    """The response body as safe text: control characters are escaped."""
     return body_shape(await _body(desk, run))
 
 
 @router.get("/runs/{run}/body/raw", response_class=Response, responses={200: {"content": RAW}})
 async def download_body(desk: Reading, run: RunRef) -> Response:
-    """The bytes as they came, up to the endpoint's cap, as a file to save: never to be shown by a browser."""
+    """The raw bytes, up to the endpoint's cap, as a file to save: never displayed by a browser."""
     body = await _body(desk, run)
     return Response(body.data, media_type="text/plain; charset=utf-8", headers=RAW_HEADERS)
 

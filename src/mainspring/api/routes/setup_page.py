@@ -1,6 +1,6 @@
-"""The page behind a one-time link where there is no web UI: it sets a password, or accepts an invitation.
+"""The page of a one-time link if there is no web UI: it sets a password, or accepts an invitation.
 
-The token stands behind the # of the link, where no server and no log sees it; the page's script sends it in the body.
+The token is in the fragment of the link, which no server or log sees; the page's script sends it in the body.
 """
 
 from fastapi import APIRouter, Response

@@ -1,4 +1,4 @@
-"""Simulations: scenarios played on a simulated clock by the real scheduler, planner and governor."""
+"""Simulations: scenarios run on a simulated clock by the real scheduler, planner and governor."""
 
 from typing import Annotated
 
@@ -26,35 +26,35 @@ ScenarioRef = Annotated[str, Path(alias="scenario", max_length=100, examples=["f
 
 @router.get("/simulations", response_model=Scenarios)
 async def list_simulations(desk: Reading, request: Request) -> Shape:
-    """The scenarios that come with Mainspring."""
+    """The built-in scenarios."""
     return {"items": _simulator(request).scenarios()}
 
 
 @router.get("/simulations/{scenario}", response_model=ScenarioDetailView)
 async def read_simulation(desk: Reading, scenario: ScenarioRef, request: Request) -> Shape:
-    """A scenario in full: its curve, its endpoints with their rules, its checks."""
+    """A scenario with its curve, its endpoints with their rules, and its checks."""
     return _simulator(request).scenario(scenario)
 
 
 @router.post("/simulations", response_model=Played)
 async def run_simulation(desk: Running, wish: SimulationRequest, request: Request) -> Shape:
-    """Play a scenario, ours by name or one of your own, and tell what happened. Nothing is called, nothing is kept.
+    """Run a scenario, built-in by name or your own, and return the report. Nothing is called, nothing is stored.
 
-    The same scenario and seed give the same answer. One simulation is played at a time, for at most 30 seconds.
+    The same scenario and seed give the same report. One simulation runs at a time, for at most 30 seconds.
     """
     if (wish.scenario is None) == (wish.document is None):
-        raise InvalidInput("give the name of a scenario, or a document, and not both", field="scenario")
+        raise InvalidInput("give either the name of a scenario or a document", field="scenario")
     return await _simulator(request).play(desk.tenant_id, wish.model_dump())
 
 
 @router.post("/backtests", response_model=Backtest)
 async def run_backtest(desk: Reading, wish: BacktestInput) -> Shape:
-    """Replay recorded runs through changed rules, limits or another baseline: calls, failures seen, decisions.
+    """Replay recorded runs with changed rules, limits or another baseline: calls, failures seen, decisions.
 
-    Between two recorded runs the last response holds. Nothing is called, nothing is kept.
+    Between two recorded runs the last response holds. Nothing is called, nothing is stored.
     """
     if (wish.endpoint is None) == (wish.job is None):
-        raise InvalidInput("whose runs? give an endpoint or a job, and not both", field="endpoint")
+        raise InvalidInput("neither or both of endpoint and job were given; give one of them", field="endpoint")
     owner = await rules.find_owner(desk, wish.endpoint, wish.job)
     wanted = backtest.BacktestRequest(**wish.model_dump(exclude={"endpoint", "job"}))
     return backtest_shape(await backtest.run_backtest(desk, owner, wanted))
@@ -63,5 +63,5 @@ async def run_backtest(desk: Reading, wish: BacktestInput) -> Shape:
 def _simulator(request: Request) -> Simulator:
     context: Context = request.app.state.context
     if context.simulator is None:
-        raise Misconfigured("this server plays no simulations; run `mainspring simulate` beside it", setting="")
+        raise Misconfigured("this server runs no simulations; run `mainspring simulate` instead", setting="")
     return context.simulator

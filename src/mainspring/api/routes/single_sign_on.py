@@ -1,7 +1,7 @@
-"""Single sign-on: to the OIDC issuer and back. For browsers, so it is not in the API's document.
+"""Single sign-on: to the OIDC identity provider and back. For browsers, so it is not in the API's document.
 
-A refused login leads to the login page, which shows the reason. The reason travels in a cookie that no script reads:
-in the address, anyone could let the login page say anything.
+A refused login leads to the login page, which shows the reason. The reason is passed in a cookie that scripts cannot
+read: in the URL, anyone could make the login page say anything.
 """
 
 from urllib.parse import quote, unquote
@@ -29,7 +29,9 @@ REFUSALS = (Conflict, Forbidden, InvalidInput, NotAuthenticated, QuotaExceeded, 
 
 @router.get("")
 async def is_offered(request: Request, response: Response) -> dict[str, bool | str]:
-    """Whether single sign-on is configured, so that the login page shows its button, and why the last one failed."""
+    """Whether single sign-on is configured, so that the login page shows its button, and why the last attempt
+    failed.
+    """
     refusal = request.cookies.get(REFUSAL, "")
     if refusal:
         _delete(request, response, REFUSAL)
@@ -38,7 +40,7 @@ async def is_offered(request: Request, response: Response) -> dict[str, bool | s
 
 @router.get("/login")
 async def begin(desk: Anonymous, request: Request) -> Response:
-    """`?from=` is the page that was asked for; the login returns to it."""
+    """`?from=` is the page that was requested; the login returns to it."""
     back = request.query_params.get("from", "")
     issuer = _issuer(request)
     try:
@@ -57,7 +59,10 @@ async def come_back(desk: Anonymous, request: Request) -> Response:
     address = address_after(desk, kept)
     try:
         if "error" in given:
-            raise NotAuthenticated(f"the issuer refused: {shown(given['error'])}; try again, or log in with a password")
+            raise NotAuthenticated(
+                f"sign-in failed at the identity provider: {shown(given['error'])}; try again, "
+                "or log in with a password"
+            )
         entry = await finish_login(
             desk,
             context.hasher,
@@ -78,7 +83,7 @@ async def come_back(desk: Anonymous, request: Request) -> Response:
 
 
 def _refused(request: Request, refused: Exception, address: str) -> Response:
-    """To the login page, from which the next try leads to the address that was asked for."""
+    """Redirects to the login page, whose next attempt leads to the requested page."""
     back = f"?from={quote(address, safe='')}" if address not in ("", "/") else ""
     response = RedirectResponse(f"/login{back}", 303)
     _set(request, response, REFUSAL, quote(str(refused)[:REFUSAL_CHARS_MAX], safe=""), REFUSAL_LIFE_S)
@@ -86,7 +91,7 @@ def _refused(request: Request, refused: Exception, address: str) -> Response:
 
 
 def _set(request: Request, response: Response, name: str, value: str, life_s: int) -> None:
-    # Lax, not Strict: the way back begins on the issuer's page.
+    # Lax, not Strict: the way back starts on the provider's page.
     secure = cookies.is_https(request)
     response.set_cookie(name, value, life_s, path="/", secure=secure, httponly=True, samesite="lax")
 
@@ -98,7 +103,7 @@ def _delete(request: Request, response: Response, name: str) -> None:
 def _issuer(request: Request) -> Issuer:
     issuer = context_of(request).issuer
     if issuer is None:
-        raise HttpProblem("not-found", "single sign-on is not set up here; its operator sets MAINSPRING_OIDC_ISSUER")
+        raise HttpProblem("not-found", "single sign-on is not configured; the operator can set MAINSPRING_OIDC_ISSUER")
     return issuer
 
 

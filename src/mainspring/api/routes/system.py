@@ -1,4 +1,4 @@
-"""Health, readiness and metrics, for whoever watches over this process. They need no key."""
+"""Health, readiness and metrics, for monitoring this process. They need no key."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse

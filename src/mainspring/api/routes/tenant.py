@@ -1,4 +1,4 @@
-"""What a tenant may use and has used, and who does the work."""
+"""Quotas and usage of a tenant, and the running workers."""
 
 from fastapi import APIRouter
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ router = APIRouter()
 
 @router.get("/usage", tags=["tenant"], response_model=Usage)
 async def read_usage(desk: Reading) -> Shape:
-    """What was used of the quotas."""
+    """Quotas and usage."""
     tenant = await find_tenant(desk)
     now = await desk.stores.schedule.now()
     states = await desk.stores.look.count_states(desk.tenant_id, now)
@@ -39,7 +39,9 @@ async def read_quotas(desk: Reading) -> Shape:
 
 @router.patch("/quotas", tags=["tenant"], response_model=Quotas | QuotasDryRun)
 async def update_quotas(desk: OperatingHere, wish: QuotasPatch, dry_run: DryRun = False) -> Shape:
-    """What is not named stays, null is no limit. Endpoints that waited for an old quota are due again at once."""
+    """Change quotas; missing fields stay unchanged, null removes a limit. Endpoints deferred by an old quota become
+    due.
+    """
     given = {name: getattr(wish, name) for name in wish.model_fields_set}
     before = _quotas(await find_tenant(desk))
     there = dry_run_desk(desk) if dry_run else desk
@@ -51,7 +53,7 @@ async def update_quotas(desk: OperatingHere, wish: QuotasPatch, dry_run: DryRun 
 
 @router.get("/workers", tags=["system"], response_model=PageOf[WorkerView])
 async def list_workers(desk: Reading) -> Shape:
-    """Processes with a sign of life in the last 30 seconds."""
+    """Processes with a heartbeat in the last 30 seconds."""
     workers = await desk.stores.presence.alive()
     items = [
         {

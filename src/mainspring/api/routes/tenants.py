@@ -40,7 +40,7 @@ async def list_tenants(desk: Operating) -> Shape:
 async def create_tenant(
     desk: Operating, principal: Known, wish: TenantNew, response: Response, dry_run: DryRun = False
 ) -> Shape:
-    """Add a tenant; the user who makes it becomes its first owner."""
+    """Create a tenant; its creator becomes the first owner."""
     there = account_dry_run(desk) if dry_run else desk
     made = tenant_shape(await tenants.add_tenant(there, wish.id, wish.name, principal.user_id))
     if dry_run:
@@ -56,11 +56,11 @@ async def read_tenant(desk: Operating, tenant: TenantRef) -> Shape:
 
 @router.patch("/tenants/{tenant}", response_model=TenantView | DryRunOf[TenantView])
 async def update_tenant(desk: Operating, tenant: TenantRef, wish: QuotaPatch, dry_run: DryRun = False) -> Shape:
-    """Change a tenant's name or quotas; what waited for a quota runs again at once, if the new one allows it."""
+    """Change a tenant's name or quotas; endpoints that waited for a quota run again if the new one allows it."""
     wanted = {name: getattr(wish, name) for name in wish.model_fields_set}
     if "name" in wanted:
         if wanted["name"] is None:
-            raise InvalidInput("name cannot be null; leave it out, or give one", field="name")
+            raise InvalidInput("name cannot be null; omit it, or give one", field="name")
         wanted["name"] = check_name(wanted["name"], field="name", kind="tenant")
     there = replace(desk, tenant_id=tenant)
     before = tenant_shape(await tenants.find_tenant(there))
@@ -75,11 +75,11 @@ async def list_audit_entries(
     principal: Known,
     installation: Installation = False,
     limit: Annotated[int, Query(ge=1, le=audit.PAGE_MAX)] = 50,
-    cursor: Annotated[str | None, Query(max_length=20, description="`next_cursor` of the page before.")] = None,
+    cursor: Annotated[str | None, Query(max_length=20, description="`next_cursor` of the previous page.")] = None,
 ) -> Shape:
-    """Who did what, when and from where; newest first."""
+    """The audit trail, newest first: who did what, when and from where."""
     if cursor is not None and not (cursor.isascii() and cursor.isdigit()):
-        raise HttpProblem("malformed-request", "this is no cursor of ours; give back `next_cursor` as it came")
+        raise HttpProblem("malformed-request", "this is not a valid cursor; send `next_cursor` back unchanged")
     before = None if cursor is None else min(int(cursor), 1 << 62)
     entries = await audit.audit_entries(_audited(desk, principal, installation), before, limit)
     has_more = len(entries) == limit and entries[-1].seq > 1
@@ -92,7 +92,7 @@ async def list_audit_entries(
 
 @router.get("/audit/verify", response_model=AuditVerdict)
 async def verify_audit(desk: Administering, principal: Known, installation: Installation = False) -> Shape:
-    """Follow the trail from its first entry to its last: any entry that was changed, moved or removed is found."""
+    """Verify the trail from its first entry to its last: any changed, moved or removed entry is found."""
     found = await audit.verify_audit(_audited(desk, principal, installation))
     if isinstance(found, AuditFault):
         return {"whole": False, "entries": found.seq - 1, "fault_at": found.seq, "why": found.why}

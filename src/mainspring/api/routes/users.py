@@ -31,10 +31,10 @@ from mainspring.views.shapes import Shape, member_shape, user_shape
 
 router = APIRouter(tags=["users"])
 
-WELCOME = "An account was made for you on Mainspring. Set your password:"
+WELCOME = "An account was created for you on Mainspring. Set your password:"
 RESET = "Set a new password for your Mainspring account:"
-INVITED = "You are invited to a tenant on Mainspring. See what it is, and accept:"
-UserRef = Annotated[str, Path(max_length=300, description="A user's id or e-mail address.")]
+INVITED = "You are invited to a tenant on Mainspring. Open the link to see the invitation and accept it:"
+UserRef = Annotated[str, Path(max_length=300, description="A user's id or email address.")]
 
 
 @router.get("/users", response_model=Users)
@@ -56,7 +56,7 @@ async def create_user(
     response: Response,
     dry_run: DryRun = False,
 ) -> Shape:
-    """Add a user, who gets a link to set a password."""
+    """Create a user, who gets a link to set a password."""
     context: Context = request.app.state.context
     place = (wish.tenant, check_role(wish.role)) if wish.tenant else None
     _require_grant(principal, SCOPES_OF[place[1]] if place else frozenset(), is_operator=wish.operator)
@@ -86,7 +86,7 @@ async def read_user(desk: Operating, user: UserRef) -> Shape:
 async def update_user(
     desk: Operating, principal: Known, user: UserRef, wish: UserPatch, dry_run: DryRun = False
 ) -> Shape:
-    """Rename, disable or enable a user. Disabling ends all its sessions at once."""
+    """Rename, disable or enable a user. Disabling ends all sessions."""
     _require_grant(principal, frozenset(), is_operator=bool(wish.operator))
     before = await accounts.find_user(desk, user)
     there = account_dry_run(desk) if dry_run else desk
@@ -103,7 +103,7 @@ async def update_user(
 async def create_user_link(
     desk: Operating, principal: Known, user: UserRef, request: Request, response: Response, dry_run: DryRun = False
 ) -> Shape:
-    """A link by which the user sets a new password, once, within 24 hours. Sent by email where a mail server is set."""
+    """Create a link with which the user sets a new password, once, within 24 hours. Sent by email if possible."""
     _require_grant(principal, frozenset(Scope), is_operator=True)
     if dry_run:
         response.status_code = 200
@@ -119,7 +119,7 @@ async def create_user_link(
 
 @router.delete("/users/{user}/second-factor", response_model=UserView | DryRunOf[UserView])
 async def reset_second_factor(desk: Operating, principal: Known, user: UserRef, dry_run: DryRun = False) -> Shape:
-    """Let a user who has lost app and recovery codes log in with the password alone."""
+    """Remove the second factor of a user who has lost it; the login then needs only the password."""
     _require_grant(principal, frozenset(Scope), is_operator=True)
     found = await accounts.find_user(desk, user)
     if dry_run:
@@ -130,7 +130,7 @@ async def reset_second_factor(desk: Operating, principal: Known, user: UserRef, 
 
 @router.get("/members", response_model=Members)
 async def list_members(desk: Reading) -> Shape:
-    """Who belongs to the tenant, and with which role; also who was invited and has not accepted yet."""
+    """Members of the tenant with their roles, including invited people who have not accepted yet."""
     return {"items": [member_shape(member) for member in await members.list_members(desk)]}
 
 
@@ -148,10 +148,10 @@ async def create_member(
     response: Response,
     dry_run: DryRun = False,
 ) -> Shape:
-    """Invite an address into the tenant. The person becomes a member by accepting.
+    """Invite an email address to the tenant. The person becomes a member by accepting.
 
-    The answer is the same whether the address has an account or not. The link goes to the address by email where a mail
-    server is set; else it is shown here, once. No role can be given that has a scope which the caller lacks.
+    The response is the same whether or not the address has an account. The link is sent by email if a mail server is
+    configured; otherwise it is shown here once. A role cannot have scopes that the caller lacks.
     """
     _require_grant(principal, SCOPES_OF[check_role(wish.role)])
     context: Context = request.app.state.context
@@ -171,7 +171,7 @@ async def create_member(
 async def update_member(
     desk: Administering, principal: Known, user: UserRef, wish: RoleChange, dry_run: DryRun = False
 ) -> Shape:
-    """Give a member another role, at most the caller's own. A tenant keeps at least one owner."""
+    """Change the role of a member, at most to the caller's own. A tenant keeps at least one owner."""
     _require_grant(principal, SCOPES_OF[check_role(wish.role)])
     before = await members.find_member(desk, user)
     after = member_shape(await members.set_role(account_dry_run(desk) if dry_run else desk, user, wish.role))
@@ -180,13 +180,13 @@ async def update_member(
 
 @router.delete("/members/{user}", response_model=MemberView | DryRunOf[MemberView])
 async def remove_member(desk: Administering, user: UserRef, dry_run: DryRun = False) -> Shape:
-    """Remove a member from the tenant, or take an invitation back; the user stays."""
+    """Remove a member from the tenant, or withdraw an invitation; the user account stays."""
     removed = member_shape(await members.remove_member(account_dry_run(desk) if dry_run else desk, user))
     return compared(removed, None) if dry_run else removed
 
 
 def _require_grant(principal: Principal, scopes: frozenset[Scope], *, is_operator: bool = False) -> None:
-    """No route gives away more than the caller has. A person who is an operator has every scope."""
+    """No route grants more than the caller has. An operator who is a person has every scope."""
     if principal.is_operator and principal.user_id:
         return
     for scope in sorted(frozenset(Scope) if is_operator else scopes):

@@ -1,4 +1,4 @@
-"""Webhooks: receivers of events, outside; and the deliveries to them and of alerts."""
+"""Webhooks: external receivers of events; and the deliveries of webhooks and alerts."""
 
 from typing import Annotated
 
@@ -36,12 +36,12 @@ from mainspring.views.shapes import Shape, delivery_shape, outcome_shape, webhoo
 router = APIRouter(tags=["webhooks"])
 WebhookRef = Annotated[str, Path(alias="webhook", max_length=1_000, description="Id or name of a webhook.")]
 DeliveryRef = Annotated[str, Path(alias="delivery", max_length=200, description="Id of a delivery.")]
-Status = Annotated[DeliveryStatus | None, Query(description="Only deliveries that are so.")]
+Status = Annotated[DeliveryStatus | None, Query(description="Only deliveries in this state.")]
 
 
 @router.get("/webhooks", response_model=PageOf[WebhookView])
 async def list_webhooks(desk: Reading) -> Shape:
-    """All webhooks, by name, and how delivery to them goes."""
+    """All webhooks, by name, with their delivery statistics."""
     found = await subscriptions.list_subscriptions(desk, SubscriptionKind.WEBHOOK)
     return {"items": [webhook_shape(each) for each in found], "next_cursor": None}
 
@@ -55,9 +55,9 @@ async def list_webhooks(desk: Reading) -> Shape:
 async def create_webhook(
     desk: Writing, wish: WebhookNew, request: Request, response: Response, dry_run: DryRun = False
 ) -> Shape:
-    """Send events to a URL from now on. The secret that signs them is in this answer, and never again.
+    """Send events to a URL from now on. The signing secret is only in this response.
 
-    Who came in and with which keys is sent only where such events are named, which needs the scope `admin`.
+    Events about logins and keys are sent only if they are named, which needs the scope `admin`.
     """
     context: Context = request.app.state.context
     secret = new_signing_secret(context.hasher)
@@ -88,7 +88,7 @@ async def update_webhook(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Shape:
-    """What is not named, or null, stays."""
+    """Change a webhook. Fields that are missing or null stay unchanged."""
     found = await webhooks.find_webhook(desk, webhook)
     refuse_other(if_match, etag(found), "webhook", found.name)
     context: Context = request.app.state.context
@@ -106,7 +106,7 @@ async def update_webhook(
 
 @router.delete("/webhooks/{webhook}", response_model=Deleted | WebhookDryRun)
 async def delete_webhook(desk: Writing, webhook: WebhookRef, dry_run: DryRun = False) -> Shape:
-    """With its deliveries: what was on its way to it is not sent any more."""
+    """Delete a webhook with its deliveries; pending ones are not sent any more."""
     there = subscriptions.dry_run_of(desk) if dry_run else desk
     found = await subscriptions.delete_subscription(there, SubscriptionKind.WEBHOOK, webhook)
     return compared(webhook_shape(found), None) if dry_run else {"id": found.id, "name": found.name, "deleted": True}
@@ -114,7 +114,7 @@ async def delete_webhook(desk: Writing, webhook: WebhookRef, dry_run: DryRun = F
 
 @router.post("/webhooks/{webhook}/test", response_model=DeliveryTest)
 async def test_webhook(desk: Running, webhook: WebhookRef, request: Request) -> Shape:
-    """Send a `webhook.test` message now, once, and tell how it went. Nothing is recorded."""
+    """Send a `webhook.test` message now, once, and return the result. Nothing is recorded."""
     context: Context = request.app.state.context
     return outcome_shape(await webhooks.test_webhook(desk, context.caller, webhook))
 
@@ -128,7 +128,7 @@ async def list_webhook_deliveries(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """Newest first: what became of each message, and what the receiver said."""
+    """Deliveries of a webhook, newest first, with the result and the receiver's response."""
     return await deliveries_of(desk, await webhooks.find_webhook(desk, webhook), status, limit, cursor, with_total)
 
 
@@ -136,13 +136,13 @@ async def list_webhook_deliveries(
 async def list_all_deliveries(
     desk: Reading, status: Status = None, with_total: WithTotal = False, limit: Limit = 50, cursor: Cursor = None
 ) -> Shape:
-    """Every message to webhooks and of alerts, newest first."""
+    """All deliveries of webhooks and alerts, newest first."""
     return await deliveries_of(desk, None, status, limit, cursor, with_total)
 
 
 @router.get("/deliveries/{delivery}", response_model=DeliveryDetailView)
 async def read_delivery(desk: Reading, principal: Known, delivery: DeliveryRef) -> Shape:
-    """A message to a webhook or of an alert, with its payload."""
+    """One delivery of a webhook or an alert, with its payload."""
     found = await subscriptions.find_delivery(desk, delivery)
     if names_confidential((found.type,)):
         principal.require(Scope.ADMIN)
@@ -158,7 +158,7 @@ async def read_delivery(desk: Reading, principal: Known, delivery: DeliveryRef) 
 async def redeliver_delivery(
     desk: Running, delivery: DeliveryRef, response: Response, dry_run: DryRun = False
 ) -> Shape:
-    """Send a message that ended once more, with the id it had, from its first attempt on."""
+    """Send a finished delivery again, with the same id, starting from the first attempt."""
     if not dry_run:
         return delivery_shape(await subscriptions.redeliver(desk, delivery))
     response.status_code = 200

@@ -56,13 +56,13 @@ WorkflowRef = Annotated[
     str, Path(alias="workflow", max_length=1_000, description="Name of a workflow.", examples=["order-follow-up"])
 ]
 VersionRef = Annotated[int, Path(alias="version", ge=1, le=1_000_000_000, description="Number of a version.")]
-Archived = Annotated[bool, Query(description="Those that were archived instead.")]
-Version = Annotated[int | None, Query(ge=1, le=1_000_000_000, description="This version; the newest if none is named.")]
+Archived = Annotated[bool, Query(description="List archived workflows instead.")]
+Version = Annotated[int | None, Query(ge=1, le=1_000_000_000, description="Version; default: the newest.")]
 
 
 @router.get("", response_model=PageOf[WorkflowView])
 async def list_workflows(desk: Reading, archived: Archived = False) -> Shape:
-    """By name, each with its newest version."""
+    """Workflows by name, each with its newest version."""
     found = await desk.stores.flows.workflows.versions(desk.tenant_id, None)
     items = [workflow_shape(each) for each in found if (each.archived_at is not None) == archived]
     return {"items": items, "next_cursor": None}
@@ -77,9 +77,9 @@ async def list_workflows(desk: Reading, archived: Archived = False) -> Shape:
 async def publish_workflow(
     desk: Writing, wish: WorkflowDocument, response: Response, if_match: IfMatch = None, dry_run: DryRun = False
 ) -> Shape:
-    """The next version of the workflow that the document names; executions under way keep theirs.
+    """Publish the next version of the workflow that the document names; running executions keep their version.
 
-    201: published. 200: the newest version does the same already, or it was a dry run.
+    201: published. 200: the newest version already does the same, or it was a dry run.
     """
     plan = await workflows.plan_publication(desk, wish.document)
     newest = plan.newest
@@ -105,14 +105,14 @@ async def publish_workflow(
 
 @router.post("/check", response_model=WorkflowChecked)
 async def check_workflow(desk: Reading, wish: WorkflowDocument) -> Shape:
-    """What a document means, without publishing it; every fault is told with its path and line."""
+    """Check a document without publishing it; every error is returned with its path and line."""
     workflow = await workflows.check_workflow(desk, wish.document)
     return model_shape(workflow) | {"graph": graph_shape(workflow)}
 
 
 @router.post("/simulate", response_model=Simulated)
 async def simulate_workflow(desk: Reading, wish: WorkflowSimulationRequest) -> Shape:
-    """Run a document or a workflow that perhaps never ran, with given events, in no time. Nothing is sent."""
+    """Simulate a document or a workflow with given events. Nothing is sent."""
     one_of_two(wish.document, wish.workflow, ("document", "workflow"), required=True)
     if wish.document is not None:
         workflow = await workflows.check_workflow(desk, wish.document)
@@ -129,7 +129,7 @@ async def simulate_workflow(desk: Reading, wish: WorkflowSimulationRequest) -> S
 
 @router.get("/{workflow}", response_model=WorkflowDetailView)
 async def read_workflow(desk: Reading, workflow: WorkflowRef, response: Response) -> Shape:
-    """Its newest version, with the document."""
+    """The newest version of a workflow, with its document."""
     found = await workflows.find_workflow(desk, workflow)
     response.headers["ETag"] = _etag(found)
     return workflow_in_full(found)
@@ -137,7 +137,7 @@ async def read_workflow(desk: Reading, workflow: WorkflowRef, response: Response
 
 @router.get("/{workflow}/versions", response_model=PageOf[WorkflowView])
 async def list_workflow_versions(desk: Reading, workflow: WorkflowRef) -> Shape:
-    """Newest first."""
+    """Versions of a workflow, newest first."""
     await workflows.find_workflow(desk, workflow)
     found = await desk.stores.flows.workflows.versions(desk.tenant_id, workflow)
     return {"items": [workflow_shape(each) for each in found], "next_cursor": None}
@@ -152,14 +152,14 @@ async def read_workflow_version(desk: Reading, workflow: WorkflowRef, version: V
 
 @router.get("/{workflow}/diff", response_model=WorkflowDiff)
 async def diff_workflow(desk: Reading, workflow: WorkflowRef, old: Version = None, new: Version = None) -> Shape:
-    """What changed between two versions, in words; by default between the newest and the one before it."""
+    """The changes between two versions, in words; by default between the newest and the previous one."""
     before, after, said = await workflows.compare_versions(desk, workflow, old, new)
     return {"old": before, "new": after, "differences": said}
 
 
 @router.get("/{workflow}/graph", response_model=Graph)
 async def read_workflow_graph(desk: Reading, workflow: WorkflowRef, version: Version = None) -> Shape:
-    """A version as nodes and edges, for whoever draws it."""
+    """A version as nodes and edges, for drawing."""
     return graph_shape((await workflows.find_workflow(desk, workflow, version)).workflow)
 
 
@@ -172,7 +172,7 @@ async def read_workflow_graph(desk: Reading, workflow: WorkflowRef, version: Ver
 async def start_execution(
     desk: Running, workflow: WorkflowRef, response: Response, wish: StartOne | None = None, dry_run: DryRun = False
 ) -> Shape:
-    """Start an execution, now or at an instant. 200: one was started before under this key, and this is it."""
+    """Start an execution, now or at a given time. 200: an execution was already started under this key."""
     wanted = wish or StartOne()
     if dry_run:
         response.status_code = 200
@@ -195,7 +195,7 @@ async def start_execution(
 async def start_executions(
     desk: Running, workflow: WorkflowRef, wish: StartMany, response: Response, dry_run: DryRun = False
 ) -> Shape:
-    """Start up to a thousand in one transaction. One that cannot be understood refuses them all."""
+    """Start up to a thousand executions in one transaction. One invalid request refuses them all."""
     wishes = [_wish(each) for each in wish.executions]
     if dry_run:
         response.status_code = 200
@@ -212,19 +212,19 @@ async def start_executions(
 
 @router.post("/{workflow}/archive", response_model=WorkflowArchived)
 async def archive_workflow(desk: Writing, workflow: WorkflowRef, dry_run: DryRun = False) -> Shape:
-    """From now on nothing starts it, by hand or by its triggers; executions under way go on."""
+    """Archive a workflow: it cannot be started, manually or by triggers; running executions continue."""
     return archived_shape(await workflow_archive.archive_workflow(desk, workflow, dry_run=dry_run), dry_run=dry_run)
 
 
 @router.post("/{workflow}/restore", response_model=WorkflowArchived)
 async def restore_workflow(desk: Writing, workflow: WorkflowRef, dry_run: DryRun = False) -> Shape:
-    """An archived workflow may be started again."""
+    """Restore an archived workflow, so that it can be started again."""
     return archived_shape(await workflow_archive.restore_workflow(desk, workflow, dry_run=dry_run), dry_run=dry_run)
 
 
 @router.post("/{workflow}/replay", response_model=ReplayedMany)
 async def replay_workflow(desk: Reading, workflow: WorkflowRef, wish: ReplayManyRequest | None = None) -> Shape:
-    """Old executions under another version, or under a document before it is published: whose path would change?"""
+    """Replay old executions with another version or an unpublished document, to see which would take another path."""
     wanted = wish or ReplayManyRequest()
     one_of_two(wanted.version, wanted.document, ("version", "document"))
     found = await replay.compare_executions(desk, workflow, wanted.document, wanted.version, wanted.limit)

@@ -1,7 +1,7 @@
-"""People, their places in tenants, and what proves who they are: passwords, sessions, API keys, one-time links. Pure.
+"""Users, memberships and credentials: passwords, login sessions, API keys, one-time links. Pure.
 
-Nothing secret is kept: of a key, a session and a link there is only the SHA-256 of a random text, of a password only
-what a slow hash left of it. A random text of 256 bits needs no slow hash: there is nothing to guess.
+No secret is stored in a readable form: keys, sessions and links as the SHA-256 of a random text, passwords as a slow
+hash. A random text of 256 bits cannot be guessed, so it needs no slow hash.
 """
 
 import hashlib
@@ -22,13 +22,15 @@ from mainspring.domain.name import shown
 
 EMAIL_LENGTH_MAX: Final = 254  # RFC 5321
 PASSWORD_LENGTH_MIN: Final = 12
-PASSWORD_LENGTH_MAX: Final = 256  # more is no stronger, and every character is hashed
+PASSWORD_LENGTH_MAX: Final = 256  # longer passwords add no strength, and every character is hashed
 SESSION_IDLE: Final = timedelta(hours=12)
 SESSION_LIFE: Final = timedelta(days=14)
 LINK_LIFE: Final = timedelta(hours=24)
 KEY_LIFE_DEFAULT: Final = timedelta(days=90)
 KEY_LIFE_MAX: Final = timedelta(days=3_660)
-SEEN_COARSELY: Final = timedelta(seconds=60)  # how exactly "last used" is known: a write a minute, not one a request
+SEEN_COARSELY: Final = timedelta(
+    seconds=60
+)  # precision of "last used": one write per minute instead of one per request
 KEY_ID_LENGTH: Final = 8
 KEY_PREFIX: Final = "ms"
 _SECRET_LENGTH: Final = 43  # 32 bytes in base 62
@@ -37,26 +39,26 @@ _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 
 class Proof(StrEnum):
-    """What proved that an e-mail address belongs to the person who uses the account."""
+    """What proved that an email address belongs to the user of the account."""
 
     NONE = ""
-    UNKNOWN = "unknown"  # an account from before this was recorded
-    EMAIL = "email"  # a link that was sent to the address was used
-    SSO = "sso"  # the OIDC issuer has verified it
-    OPERATOR = "operator"  # an operator of the installation made the link, or set the password
+    UNKNOWN = "unknown"  # the account is older than this record
+    EMAIL = "email"  # the user opened a link sent to the address
+    SSO = "sso"  # the OIDC issuer verified the address
+    OPERATOR = "operator"  # an operator of the installation created the link or set the password
 
 
 PROVED: Final = frozenset({Proof.EMAIL, Proof.SSO, Proof.OPERATOR})
 
 
 def proof_by_tenant(tenant_id: str) -> str:
-    """The password was set through a link of this tenant, which was shown to who made it: nothing is proved."""
+    """The password was set through a link of this tenant. The link was shown to its creator, so it proves nothing."""
     return f"tenant:{tenant_id}"
 
 
 class MemberStatus(StrEnum):
     ACTIVE = "active"
-    INVITED = "invited"  # has not accepted yet
+    INVITED = "invited"  # invitation not accepted yet
     UNPROVED = "unproved"  # another tenant's link set the password, and the address was never proved
     DISABLED = "disabled"
 
@@ -65,30 +67,30 @@ class User(Struct, frozen=True):
     id: str
     email: str
     name: str
-    is_operator: bool  # of the installation: may see and make tenants and users
+    is_operator: bool  # installation administrator: may list and create tenants and users
     created_at: datetime
     disabled_at: datetime | None = None
-    subject: str = ""  # who this is at the OIDC issuer: `issuer|sub`
-    proof: str = ""  # what proved that the address is this person's: a Proof, or the tenant whose link set the password
-    home: str = ""  # the tenant that requests act in which name none
+    subject: str = ""  # identity at the OIDC issuer: `issuer|sub`
+    proof: str = ""  # what proved the address: a Proof, or the tenant whose link set the password
+    home: str = ""  # tenant of requests that name none
     has_password: bool = False
 
     @property
     def is_proved(self) -> bool:
-        """Whether the address was proved to more than one tenant's word."""
+        """Whether the address was proved by more than one tenant's link."""
         return self.proof in PROVED
 
     def may_act_in(self, tenant_id: str) -> bool:
-        """Whether a login counts in this tenant.
+        """Whether a login is valid in this tenant.
 
-        A password that was set through one tenant's link, by a person whose address was never proved, counts in that
-        tenant only: who made the link may have used it.
+        If the address was never proved, a password set through a tenant's link is valid in that tenant only: the
+        creator of the link may have used it.
         """
         return self.is_proved or self.proof in (Proof.NONE, Proof.UNKNOWN, proof_by_tenant(tenant_id))
 
 
 class Member(Struct, frozen=True):
-    """A user in one tenant; or somebody invited there, who has no user id yet."""
+    """A user in one tenant, or an invited person who has no user id yet."""
 
     tenant_id: str
     user_id: str
@@ -98,23 +100,23 @@ class Member(Struct, frozen=True):
     created_at: datetime
     disabled: bool = False
     status: MemberStatus = MemberStatus.ACTIVE
-    expires_at: datetime | None = None  # of the invitation's link
+    expires_at: datetime | None = None  # expiry of the invitation link
 
 
 class MemberInvitation(Struct, frozen=True):
-    """A place in a tenant that is offered to an address. The person who holds the link accepts it."""
+    """An invitation to a tenant, sent to an email address. The person who has the link accepts it."""
 
     tenant_id: str
     email: str
     name: str
     role: Role
-    proof: str  # what using the link proves about the address
+    proof: str  # what opening the link proves about the address
     created_at: datetime
     expires_at: datetime
 
     @property
     def member(self) -> Member:
-        """As it is listed among the members: the same for an address that has an account and for one that has none."""
+        """The invitation as listed among the members; looks the same whether or not the address has an account."""
         return Member(
             self.tenant_id,
             "",
@@ -128,7 +130,7 @@ class MemberInvitation(Struct, frozen=True):
 
 
 class Membership(Struct, frozen=True):
-    """The same from the user's side."""
+    """A membership as the user sees it."""
 
     tenant_id: str
     tenant_name: str
@@ -166,24 +168,24 @@ class LoginSession(Struct, frozen=True):
 
 
 class SecondFactor(Struct, frozen=True):
-    """A secret shared with an app that shows codes, and what is left of the recovery codes."""
+    """The secret shared with an authenticator app, and the unused recovery codes."""
 
     user_id: str
     sealed: str
-    confirmed_at: datetime | None = None  # None: begun, and not in force yet
-    last_step: int = 0  # of the newest code that was used
+    confirmed_at: datetime | None = None  # None: enrolment started, not active yet
+    last_step: int = 0  # counter of the newest used code
     recovery: tuple[str, ...] = ()  # digests
 
 
 class Link(Struct, frozen=True):
-    """A way in that opens once: to make the first owner, or to set one user's password."""
+    """A one-time link: creates the first owner or sets the password of one user."""
 
     user_id: str  # "": the first owner, who does not exist yet
     expires_at: datetime
 
 
 class IdentityClaims(Struct, frozen=True):
-    """What an OIDC issuer vouches for."""
+    """The identity that an OIDC issuer confirmed."""
 
     issuer: str
     subject: str
@@ -193,7 +195,7 @@ class IdentityClaims(Struct, frozen=True):
 
 
 class Bucket(Struct, frozen=True):
-    """How often something may be tried: `burst` times at once, then once every `every`."""
+    """A rate limit: `burst` attempts at once, then one every `every`."""
 
     name: str
     burst: int
@@ -201,10 +203,10 @@ class Bucket(Struct, frozen=True):
 
 
 def login_buckets(email: str, address: str, device: str) -> tuple[Bucket, ...]:
-    """What one attempt to log in counts against.
+    """The rate limits that one login attempt counts against.
 
-    An account: at most 20 in any hour, from wherever they come. A device that this account was used on before has a
-    bucket of its own, so that a stranger's guesses do not lock the owner out. An address: at most 120 in any hour.
+    Per account: at most 20 attempts per hour from all addresses. A device already used with the account has a separate
+    limit, so guesses of an attacker do not lock the owner out. Per address: at most 120 attempts per hour.
     """
     whose = digest(email)[:32]
     of_account = Bucket(
@@ -214,12 +216,12 @@ def login_buckets(email: str, address: str, device: str) -> tuple[Bucket, ...]:
 
 
 def guess_bucket(address: str) -> Bucket:
-    """What a wrong API key, session or link counts against."""
+    """The rate limits that an invalid API key, session or link counts against."""
     return Bucket(f"guess:{neighbourhood(address)}", burst=20, every=timedelta(seconds=6))
 
 
 def invitation_buckets(tenant_id: str, email: str) -> tuple[Bucket, ...]:
-    """What one email that invites somebody counts against: nobody's mailbox is filled by way of us."""
+    """The rate limits that one invitation email counts against, so that invitations cannot flood a mailbox."""
     return (
         Bucket(f"invited:{digest(email)[:32]}", burst=3, every=timedelta(hours=1)),
         Bucket(f"inviting:{tenant_id}", burst=50, every=timedelta(minutes=1)),
@@ -227,7 +229,7 @@ def invitation_buckets(tenant_id: str, email: str) -> tuple[Bucket, ...]:
 
 
 def neighbourhood(address: str) -> str:
-    """An IPv4 address, or the /64 of an IPv6 one: whoever has one address of it has them all."""
+    """An IPv4 address, or the /64 of an IPv6 address: the owner of one such address controls all of them."""
     if ":" not in address or address.startswith("::ffff:"):
         return address
     head, _, tail = address.partition("::")
@@ -246,7 +248,7 @@ def matches(secret: str, stored_digest: str) -> bool:
 
 
 def api_key_text(key_id: str, secret: bytes) -> str:
-    """The key as it is shown, once: `ms_<id>_<secret>_<checksum>`. The checksum lets a scanner know a leaked one."""
+    """The key as shown once: `ms_<id>_<secret>_<checksum>`. The checksum lets secret scanners recognise leaked keys."""
     body = f"{KEY_PREFIX}_{key_id}_{_base62(int.from_bytes(secret, 'big'), _SECRET_LENGTH)}"
     return f"{body}_{_checksum(body)}"
 
@@ -267,28 +269,28 @@ def read_api_key(text: str) -> tuple[str, str] | None:
 
 
 def check_email(text: object) -> str:
-    """The address as it is stored: NFC, lower case, no spaces; one `@` with something on both sides of it."""
+    """The email address as stored: NFC, lower case, no spaces, one `@` with text on both sides."""
     if not isinstance(text, str):
         raise _refused_email(text, "is not text")
     email = unicodedata.normalize("NFC", text[:1_000]).strip().lower()
     local, at, domain = email.rpartition("@")
     if not at or not local or not domain or "@" in local:
-        raise _refused_email(text, "is no e-mail address")
+        raise _refused_email(text, "is not an email address")
     if len(email) > EMAIL_LENGTH_MAX:
         raise _refused_email(text, f"has {len(email)} characters")
     if not email.isprintable() or any(character.isspace() for character in email):
-        raise _refused_email(text, "contains a space or something unprintable")
+        raise _refused_email(text, "contains a space or an unprintable character")
     return email
 
 
 def check_password(text: object, email: str = "") -> str:
-    """Long enough to be worth a slow hash, and none that is guessed first. Never part of a message."""
+    """Checks length and common passwords. The password never appears in a message."""
     if not isinstance(text, str):
         raise _refused_password("the password is not text; put it in quotes")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _refused_password("the password holds half a character (a lone surrogate); leave that out") from None
+        raise _refused_password("the password contains half a character (a lone surrogate); remove it") from None
     if len(text) < PASSWORD_LENGTH_MIN:
         raise _refused_password(
             f"the password has {len(text)} characters; it needs at least {PASSWORD_LENGTH_MIN}: "
@@ -300,14 +302,14 @@ def check_password(text: object, email: str = "") -> str:
         )
     if len(set(text)) < 4 or _is_of_address(text, email) or is_common(text):
         raise _refused_password(
-            "the password is among the first that anybody would try; choose another: a few words that do not belong "
-            "together"
+            "the password is one of the most common ones and easy to guess; choose another: a few "
+            "unrelated words are strong"
         )
     return text
 
 
 def _is_of_address(text: str, email: str) -> bool:
-    """The address or a part of it, with digits or signs around it."""
+    """Whether the password is the address or a part of it, with digits or signs around it."""
     bare = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", text.lower())
     return bool(email) and bool(bare) and bare in (email, email.partition("@")[0], email.partition("@")[2])
 
@@ -315,12 +317,12 @@ def _is_of_address(text: str, email: str) -> bool:
 def check_scopes(wanted: object) -> frozenset[Scope]:
     known = ", ".join(Scope)
     if not isinstance(wanted, list | tuple | set | frozenset) or not wanted:
-        raise InvalidInput(f"no scope was given; name one or more of {known}", field="scopes", value=shown(wanted))
+        raise InvalidInput(f"no scope was given; name at least one of {known}", field="scopes", value=shown(wanted))
     try:
         return frozenset(Scope(each) for each in wanted)
     except ValueError:
         raise InvalidInput(
-            f"scopes {shown(wanted)} hold one that does not exist; scopes are {known}", field="scopes"
+            f"scopes {shown(wanted)} include an unknown one; scopes are {known}", field="scopes"
         ) from None
 
 
@@ -338,7 +340,7 @@ def check_role(wanted: object) -> Role:
 def check_key_life(life: timedelta) -> timedelta:
     if not timedelta(minutes=1) <= life <= KEY_LIFE_MAX:
         raise InvalidInput(
-            f"a key cannot live for {life}; give 1m to {KEY_LIFE_MAX.days}d (default {KEY_LIFE_DEFAULT.days}d)",
+            f"a key cannot be valid for {life}; give 1m to {KEY_LIFE_MAX.days}d (default {KEY_LIFE_DEFAULT.days}d)",
             field="expires_in",
         )
     return life
@@ -370,7 +372,7 @@ def _refused_password(message: str) -> InvalidInput:
 
 def email_taken(email: str) -> Conflict:
     return Conflict(
-        f"another user has the e-mail address {email!r} already; each user has one of its own, choose another",
+        f"another user already has the email address {email!r}; addresses are unique, choose another",
         kind="user",
         name=email,
     )
@@ -378,7 +380,8 @@ def email_taken(email: str) -> Conflict:
 
 def no_owner_left(tenant_id: str) -> Conflict:
     return Conflict(
-        f"this would leave tenant {tenant_id!r} without an owner; every tenant keeps one: make another one first",
+        f"this would leave tenant {tenant_id!r} without an owner; every tenant needs one: make another "
+        "member an owner first",
         kind="member",
         name=tenant_id,
     )

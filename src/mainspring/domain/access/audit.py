@@ -1,8 +1,8 @@
-"""The audit trail: who did what, when and from where, in a chain that shows every change made to it. Pure.
+"""The audit trail: who did what, when and from where, in a tamper-evident chain. Pure.
 
-Each tenant has a chain, and the installation one under the tenant "". An entry's seal is an HMAC over the seal before
-it and all that the entry says; whoever can write the database but has not the key can make no seal. The head of a
-chain remembers how long it is, so that a cut tail is noticed.
+Each tenant has a chain; the installation has one under the tenant "". The seal of an entry is an HMAC over the previous
+seal and the whole entry, so write access to the database without the key is not enough to forge one. The head of a
+chain records its length, so a removed tail is detected.
 """
 
 import hashlib
@@ -19,8 +19,8 @@ from mainspring.domain.instant import to_us
 from mainspring.domain.notify.event_filter import CONFIDENTIAL
 
 FIRST_SEAL: Final = "0" * 64
-INSTALLATION: Final = ""  # the tenant of what concerns them all: logins, users, tenants
-# What people (and models) did that somebody may have to answer for. What the scheduler does by itself is in the runs.
+INSTALLATION: Final = ""  # chain of events that concern the whole installation: logins, users, tenants
+# Actions of people and models that someone may be held accountable for. Actions of the scheduler are in the runs.
 AUDITED: Final = CONFIDENTIAL | frozenset(
     {
         EventType.TENANT_CREATED,
@@ -57,15 +57,15 @@ AUDITED: Final = CONFIDENTIAL | frozenset(
         EventType.EXECUTION_ERASED,
     }
 )
-_SUBJECTS: Final = ("subject", "webhook", "alert", "execution", "workflow", "name")  # what an event may be about
-UNAUDITED_ACTORS: Final = ("system", "rule")  # a rule's hints come with every run, and follow from what a user wrote
+_SUBJECTS: Final = ("subject", "webhook", "alert", "execution", "workflow", "name")  # subjects an event may have
+UNAUDITED_ACTORS: Final = ("system", "rule")  # a rule's hints come with every run and follow from what a user wrote
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class AuditKeys(Struct):
-    """What entries are sealed with (`primary`), and every key that older ones may have been sealed with, by id.
+    """The key that seals new entries (`primary`) and every key that may have sealed older ones, by id.
 
-    Not frozen: whoever holds it seals with a new key as soon as the ring that it belongs to does.
+    Mutable: its holder seals with a new key as soon as the key ring changes.
     """
 
     primary: str = ""
@@ -77,25 +77,25 @@ class AuditEntry(Struct, frozen=True):
     seq: int  # 1, 2, 3, ... without a gap
     at: datetime
     actor: str
-    address: str  # where the request came from; "": this machine, or a worker
+    address: str  # origin of the request; "": this machine or a worker
     act: str
-    subject: str  # what it was done to
+    subject: str  # the subject of the action
     detail: str  # JSON
-    before: str  # SHA-256 of what was there, and of what is there now; "": nothing
+    before: str  # SHA-256 of the state before and after; "": did not exist
     after: str
     key_id: str
     seal: str
 
 
 class AuditHead(Struct, frozen=True):
-    """How far a chain goes, and how it ends."""
+    """Length and last seal of a chain."""
 
     seq: int = 0
     seal: str = FIRST_SEAL
 
 
 class AuditFault(Struct, frozen=True):
-    """The first entry of a chain that is not as it was written."""
+    """The first entry of a chain that was changed, moved or removed."""
 
     seq: int
     why: str
@@ -108,7 +108,7 @@ def is_audited(event: Event) -> bool:
 def chained(
     head: AuditHead, events: Sequence[Event], states: Mapping[str, tuple[str, str]], address: str, keys: AuditKeys
 ) -> list[AuditEntry]:
-    """The entries that follow `head`; `states` has what an endpoint was before and is after, as digests, by its id."""
+    """Builds the entries that follow `head`. `states` maps endpoint ids to digests of the state before and after."""
     entries: list[AuditEntry] = []
     for event in events:
         before, after = states.get(event.endpoint_id, ("", ""))
@@ -124,30 +124,32 @@ def chained(
 
 
 def follow(head: AuditHead, entries: Iterable[AuditEntry], keys: AuditKeys) -> AuditHead | AuditFault:
-    """Where the chain leads from `head` over the next entries, or the first one that does not fit."""
+    """Follows the chain from `head` over the next entries. Returns the new head, or the first bad entry."""
     for entry in entries:
         if entry.seq != head.seq + 1:
             return AuditFault(head.seq + 1, f"entry {head.seq + 1} is missing; entry {entry.seq} comes next")
         key = keys.keys.get(entry.key_id)
         if key is None:
-            return AuditFault(entry.seq, f"it is sealed with key {entry.key_id!r}, which this process does not have")
+            return AuditFault(
+                entry.seq, f"the entry is sealed with key {entry.key_id!r}, which this process does not have"
+            )
         if not hmac.compare_digest(_seal(head.seal, entry, key), entry.seal):
-            return AuditFault(entry.seq, "its seal does not fit: it was changed, moved, or put there later")
+            return AuditFault(entry.seq, "its seal does not match: the entry was changed, moved or inserted later")
         head = AuditHead(entry.seq, entry.seal)
     return head
 
 
 def check_end(reached: AuditHead, head: AuditHead) -> AuditFault | None:
-    """Whether the entries go as far as the head said before they were read; more may have come since."""
+    """Checks that the entries reach the head as it was before they were read; more may have been added since."""
     if reached.seq < head.seq:
         return AuditFault(reached.seq + 1, f"the end is missing: the trail had {head.seq} entries")
     if reached.seq == head.seq and reached.seal != head.seal:
-        return AuditFault(head.seq, "the head of the trail was changed: it has another seal than the last entry")
+        return AuditFault(head.seq, "the head of the trail was changed: its seal differs from that of the last entry")
     return None
 
 
 def state_digest(value: object) -> str:
-    """SHA-256 of any domain value, the same for the same value."""
+    """SHA-256 of any domain value; equal values have equal digests."""
     return hashlib.sha256(_encode(value)).hexdigest()
 
 

@@ -1,7 +1,7 @@
-"""Passwords that anybody would try: common words with digits around them, runs on a keyboard, short patterns. Pure.
+"""Detect common passwords: words with digits around them, runs on a keyboard, short patterns. Pure.
 
-Nothing else is asked of a password but its length. What is looked at is what is left once the usual disguises are
-taken off: capitals, digits for letters, digits and signs at the ends.
+Apart from this, only the length of a password is checked. The usual disguises are removed first: capitals, digits for
+letters, digits and signs at the ends.
 """
 
 import re
@@ -42,7 +42,7 @@ _RUN_MIN: Final = 4
 
 
 def is_common(password: str) -> bool:
-    """Whether this is among the first things that somebody who guesses would try."""
+    """Whether a guesser would try this password first."""
     plain = password.casefold()
     return _is_pattern(plain) or _is_run(plain) or any(_is_of_words(each) for each in _undisguised(plain))
 

@@ -1,7 +1,7 @@
-"""Passkeys: key pairs on a user's devices (WebAuthn), as a second factor or in place of the password. Pure.
+"""Passkeys: key pairs on a user's devices (WebAuthn), used as a second factor or instead of a password. Pure.
 
-A device signs a challenge. The challenge is random, stored, good once and for five minutes, and bound to what it was
-made for. The signature counts for one relying party alone: the host that people reach this server at.
+A device signs a challenge. The challenge is random, stored, valid once for five minutes, and bound to its purpose. A
+signature is valid for one relying party only: the public host of this server.
 """
 
 from collections.abc import Iterable
@@ -15,29 +15,29 @@ from msgspec import Struct
 from mainspring.domain.access.account import PROVED, User
 from mainspring.domain.errors import Conflict
 
-CHALLENGE_LIFE = timedelta(minutes=5)  # as long as browsers wait for a device
-PASSKEYS_MAX = 20  # of one user
-ALGORITHMS = (-7, -8, -257)  # ES256, EdDSA, RS256: what devices speak
+CHALLENGE_LIFE = timedelta(minutes=5)  # browsers wait this long for a device
+PASSKEYS_MAX = 20  # per user
+ALGORITHMS = (-7, -8, -257)  # ES256, EdDSA, RS256: supported by common devices
 NAME = "Mainspring"
 
 
 class RelyingParty(Struct, frozen=True):
-    """Whom a device signs for: the host, and the origin that the browser must report."""
+    """The host that a device signs for, and the origin that the browser must report."""
 
     id: str
     origin: str
 
 
 class Ceremony(StrEnum):
-    """What a challenge was made for."""
+    """Purpose of a challenge."""
 
-    REGISTER = "register"  # bound to the session that asked
-    SECOND_FACTOR = "second factor"  # bound to the user whose password was right
-    LOGIN = "login"  # bound to nobody: the device says whose it is
+    REGISTER = "register"  # bound to the session that requested it
+    SECOND_FACTOR = "second factor"  # bound to the user whose password was correct
+    LOGIN = "login"  # bound to no user: the device identifies the user
 
 
 class Challenge(Struct, frozen=True):
-    """The fields are the table's columns."""
+    """A stored challenge. The fields are the table's columns."""
 
     id: str
     ceremony: Ceremony
@@ -51,25 +51,25 @@ class Passkey(Struct, frozen=True):
 
     id: str
     user_id: str
-    credential_id: str  # base64url, as the device names it
+    credential_id: str  # base64url, chosen by the device
     name: str
-    credential: str  # base64url: the credential's id and public key, as the device sent them
-    sign_count: int  # of the newest signature; 0: the device does not count
-    proof: str  # what had proved the user's address when the passkey was added
+    credential: str  # base64url: credential id and public key, as sent by the device
+    sign_count: int  # counter of the newest signature; 0: the device does not count
+    proof: str  # what proved the user's address when the passkey was added
     created_at: datetime
     used_at: datetime | None = None
 
     def is_good_for(self, user: User) -> bool:
-        """Whether it opens the account.
+        """Whether the passkey may be used to sign in.
 
-        One that was added before the address was proved ends when another link proves it: who added it may not be the
-        person. Without a password the account is opened by single sign-on alone.
+        A passkey added before the address was proved becomes invalid when another link proves the address: another
+        person may have added it. An account without a password is opened by single sign-on only.
         """
         return user.has_password and (self.proof in PROVED or self.proof == user.proof)
 
 
 class Attestation(Struct, frozen=True):
-    """What a device says when a passkey is made; all base64url."""
+    """A device's response when it creates a passkey; all base64url."""
 
     challenge_id: str
     client_data: str
@@ -77,7 +77,7 @@ class Attestation(Struct, frozen=True):
 
 
 class Assertion(Struct, frozen=True):
-    """What a device signs at a login; all base64url."""
+    """A device's signature at a login; all base64url."""
 
     challenge_id: str
     credential_id: str
@@ -87,7 +87,7 @@ class Assertion(Struct, frozen=True):
 
 
 class Credential(Struct, frozen=True):
-    """A new key pair of a device: what of it is stored."""
+    """The stored parts of a new key pair."""
 
     id: str
     data: str
@@ -95,15 +95,17 @@ class Credential(Struct, frozen=True):
 
 
 def relying_party(public_url: str, request_url: str) -> RelyingParty:
-    """From the setting, or from a request that came to localhost. Raises Conflict where browsers allow no passkeys."""
+    """Derives the relying party from the setting or from a request to localhost. Raises Conflict if browsers allow no
+    passkeys there.
+    """
     site = urlsplit(public_url or request_url)
     host = (site.hostname or "").lower()
     is_local = host == "localhost" or host.endswith(".localhost")
     is_named = "." in host and not _is_address(host)
     if not is_local and not (public_url and site.scheme == "https" and is_named):
         raise Conflict(
-            f"passkeys work at an https address with a host name, or at localhost, and this server is at "
-            f"{site.scheme}://{site.netloc[:100]}; set MAINSPRING_PUBLIC_URL to its https address",
+            "passkeys need an https URL with a host name, or localhost, and this server is at "
+            f"{site.scheme}://{site.netloc[:100]}; set MAINSPRING_PUBLIC_URL to its https URL",
             kind="passkey",
             name=site.netloc[:100],
         )
@@ -113,7 +115,7 @@ def relying_party(public_url: str, request_url: str) -> RelyingParty:
 def creation_options(
     party: RelyingParty, user: User, handle: str, challenge: Challenge, known: Iterable[Passkey]
 ) -> dict[str, object]:
-    """What a browser's `navigator.credentials.create` takes, as JSON (binary values in base64url)."""
+    """Options for the browser's `navigator.credentials.create`, as JSON (binary values in base64url)."""
     return {
         "rp": {"id": party.id, "name": NAME},
         "user": {"id": handle, "name": user.email, "displayName": user.name or user.email},
@@ -129,7 +131,7 @@ def creation_options(
 def request_options(
     party: RelyingParty, challenge: Challenge, known: Iterable[Passkey], *, verified: bool
 ) -> dict[str, object]:
-    """What `navigator.credentials.get` takes, as JSON. `verified`: the device asks for a PIN, a finger or a face."""
+    """Options for `navigator.credentials.get`, as JSON. `verified`: the device asks for a PIN, fingerprint or face."""
     return {
         "rpId": party.id,
         "challenge": challenge.value,
@@ -140,7 +142,7 @@ def request_options(
 
 
 def counts_on(before: int, after: int) -> bool:
-    """Whether a signature's counter is newer. One that is not belongs to a copy of the device, or is a replay."""
+    """Whether a signature's counter increased. If not, the device was cloned or the signature is replayed."""
     return after > before or before == after == 0
 
 

@@ -1,4 +1,4 @@
-"""Who may do what: scopes, the roles that bundle them, and the principal on whose behalf a request acts."""
+"""Authorisation: scopes, the roles that bundle them, and the principal of a request."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,10 +14,10 @@ class Scope(StrEnum):
 
 
 MEANING: dict[Scope, str] = {
-    Scope.READ: "Look at everything of the tenant except secrets.",
+    Scope.READ: "View everything in the tenant except secrets.",
     Scope.RUN: "Run, test, pause and resume endpoints; write and clear hints; reset failures.",
     Scope.WRITE: "Create, change, archive and delete jobs, endpoints, rules, alerts and workflows.",
-    Scope.ADMIN: "Manage keys, signing keys and members; see who came in, and the audit trail.",
+    Scope.ADMIN: "Manage API keys, signing keys and members; view logins and the audit trail.",
 }
 
 
@@ -36,14 +36,14 @@ SCOPES_OF: dict[Role, frozenset[Scope]] = {
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody who was recognised, in one tenant. The scopes of a key are its own, not those of its maker."""
+    """An authenticated user or key in one tenant. A key has its own scopes, not those of its creator."""
 
     tenant_id: str
-    actor: str  # as events and the audit trail name it: `user:ann@example.com`, `key:k_8f3a`, `cli`
+    actor: str  # name in events and the audit trail: `user:ann@example.com`, `key:k_8f3a`, `cli`
     scopes: frozenset[Scope]
     user_id: str = ""  # "": a key or a process, not a person
     session_id: str = ""
-    is_operator: bool = False  # of the installation: may see and make tenants
+    is_operator: bool = False  # installation administrator: may list and create tenants
 
     def require(self, scope: Scope) -> None:
         if scope not in self.scopes:

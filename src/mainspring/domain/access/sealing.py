@@ -1,4 +1,7 @@
-"""What secrets are sealed to: each opens in its own place alone. Those of subscriptions are in `subscription`. Pure."""
+"""Contexts that secrets are encrypted for: a secret can be decrypted in its own place only. Pure.
+
+The contexts of webhooks and alerts are in `subscription`.
+"""
 
 from collections.abc import Callable, Iterable
 from urllib.parse import unquote, unquote_plus
@@ -6,7 +9,7 @@ from urllib.parse import unquote, unquote_plus
 from mainspring.domain.definition import speaks_of_a_secret
 from mainspring.domain.endpoint import Endpoint
 
-TOKEN_CHARS_MIN = 20  # a shorter value of an innocent name is a word, a number or a date, and bodies are full of them
+TOKEN_CHARS_MIN = 20  # a shorter value with a harmless name is a word, a number or a date, which bodies are full of
 PARAMETER_WORDS = ("key", "sig", "auth", "pass", "pwd", "code", "credential", "jwt", "session")
 
 
@@ -23,7 +26,7 @@ def signing_place(tenant_id: str) -> str:
 
 
 def answer_place(tenant_id: str, actor: str, key: str) -> str:
-    """Of an answer kept for an Idempotency-Key, and of the request it answers."""
+    """Context of a response stored for an Idempotency-Key, and of its request."""
     return f"{tenant_id}|answer|{actor}|{key}"
 
 
@@ -32,11 +35,11 @@ def second_factor_place(user_id: str) -> str:
 
 
 def query_secrets(query: str) -> list[str]:
-    """What is removed from what a target answers: the query string, and each of its values that may be a token.
+    """The parts of a query string to redact from responses: the whole string, and each value that may be a token.
 
-    A value may be one if its parameter's name says so, or if it is long and mixes letters with digits. All others stay:
-    rules read bodies, and `?status=pending` must not remove "pending" from them. Each in every form that it is echoed
-    in: as it was sent, and decoded.
+    A value may be a token if the name of its parameter says so, or if it is long and mixes letters with digits. Other
+    values stay: rules read bodies, and `?status=pending` must not remove "pending" from them. Values are redacted as
+    sent and decoded.
     """
     found = [query]
     for part in query.split("&"):
@@ -65,11 +68,11 @@ def _is_token(value: str) -> bool:
 
 
 def endpoint_secrets(endpoints: Iterable[Endpoint], opened: Callable[[str, str], str]) -> list[str]:
-    """What must not be told of what these endpoints answer: secret headers, also without the scheme in front, and the
-    secret parts of query strings.
+    """The secrets to redact from responses of these endpoints: secret headers, also without their scheme, and secret
+    parts of query strings.
 
-    One that does not open is not left out, but raises what `opened` does: whoever calls may be able to open it, and
-    then its target can echo it.
+    If a secret cannot be decrypted, the error of `opened` is raised instead of skipping the secret: another process may
+    decrypt it, and then its target can echo it.
     """
     found = []
     for endpoint in endpoints:

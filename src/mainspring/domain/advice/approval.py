@@ -1,8 +1,8 @@
-"""A person's decision about a proposal, and how advice becomes one. Pure.
+"""Turn advice into a proposal, and apply a person's decision about it. Pure.
 
-An approved proposal is applied by the same acts as advice in mode `live`, with its author's authority and the limits of
-this moment: a pause or a hint that a person set meanwhile still wins, and the proposal stays pending. A hint's time
-begins with the approval.
+An approved proposal is applied like advice in mode `live`, with the authority of its author and the limits at the time
+of approval: if a person set a pause or a hint meanwhile, that wins and the proposal stays pending. The validity of a
+hint starts with the approval.
 """
 
 from datetime import datetime
@@ -44,7 +44,8 @@ def propose_for_model(
     cron: CronReader,
     subject_id: str = "",
 ) -> Change:
-    """The endpoint as it is, with what the model wants as a proposal; without one where that is already so.
+    """Returns the endpoint unchanged, with the model's advice as a proposal; without a proposal if nothing would
+    change.
 
     `subject_id` is the endpoint that the session is about.
     """
@@ -79,24 +80,24 @@ def approve(
     cron: CronReader,
     subject: Endpoint | None = None,
 ) -> Change:
-    """The endpoint after the proposal, and the proposal as approved. `floor_ms` is the tenant's minimum interval.
+    """Returns the endpoint after the proposal, and the approved proposal. `floor_ms` is the tenant's minimum interval.
 
-    `subject` is the endpoint whose advice it is, where that is a sibling: its owner may have changed what it may do.
+    `subject` is the endpoint that gave the advice, if that is a sibling: its owner may have changed its permissions.
     """
     _check_pending(proposal, now)
     if proposal.subject_id:
         _check_subject(proposal, endpoint, subject)
     if MODES.index(mode) > MODES.index(ASK):
         raise Conflict(
-            f"the planner's mode for {endpoint.name!r} is {mode}, in which nothing is applied; "
-            f"set it to {ASK} or {LIVE} and wait for a new proposal, or change the endpoint yourself",
+            f"the planner mode of {endpoint.name!r} is {mode}, in which nothing is applied; set it to {ASK} "
+            f"or {LIVE} and wait for a new proposal, or change the endpoint yourself",
             kind="proposal",
             name=proposal.id,
         )
     if not endpoint.can_run:
         raise Conflict(
-            f"endpoint {endpoint.name!r} is archived, parked, or its job is not active; "
-            "resume it first, or reject the proposal",
+            f"endpoint {endpoint.name!r} is archived or parked, or its job is not active; resume it first, "
+            "or reject the proposal",
             kind="endpoint",
             name=endpoint.name,
         )
@@ -115,8 +116,8 @@ def reject(proposal: StoredProposal, endpoint: Endpoint, now: datetime, actor: s
 def _check_subject(proposal: StoredProposal, endpoint: Endpoint, subject: Endpoint | None) -> None:
     if subject is None or subject.archived_at is not None:
         raise Conflict(
-            "the endpoint whose advice this is was archived or deleted; "
-            f"reject the proposal, or change {endpoint.name!r} yourself",
+            "the endpoint that gave this advice was archived or deleted; reject the proposal, or change "
+            f"{endpoint.name!r} yourself",
             kind="proposal",
             name=proposal.id,
         )

@@ -1,12 +1,12 @@
-"""Advice: what rules, workflow steps and the model may do to an endpoint's schedule. Pure.
+"""Decide what rules, workflow steps and the model may do to an endpoint's schedule. Pure.
 
-People decide, then rules and workflow steps, then the model. Advice replaces a hint, or ends a pause, only where its
-own kind or a lower one set it; what a person set yields only to a person. An act that is not allowed raises
-AdviceRefused, and `note_refusal` records it on the endpoint, so that `why` can explain it.
+People rank first, then rules and workflow steps, then the model. Advice replaces a hint or ends a pause only if the
+same or a lower authority set it; what a person set yields only to a person. A forbidden action raises AdviceRefused,
+and `note_refusal` records it on the endpoint so that `why` can explain it.
 
-An advised pause may hold a run back, never bring one forward. The governor lets a pause win over everything, so an
-endpoint runs the moment its pause ends: advice that pauses for a second after every run would otherwise bypass the
-owner's limits.
+The rule that must not break: an advised pause may delay a run, never bring one forward. The governor lets a pause win
+over everything, so an endpoint runs as soon as its pause ends: advice that pauses for a second after every run would
+otherwise bypass the owner's limits.
 """
 
 from datetime import datetime
@@ -26,7 +26,7 @@ from mainspring.domain.schedule.hint import IntervalHint, OneShotHint, author_in
 
 
 class Authority(IntEnum):
-    """Who yields to whom: a lower authority never changes what a higher one set."""
+    """Ranks of authors: a lower authority never changes what a higher one set."""
 
     MODEL = 1
     RULE = 2  # and workflow steps: a person wrote both
@@ -37,24 +37,24 @@ _AUTHORITIES = {"model": Authority.MODEL, "rule": Authority.RULE, "execution": A
 
 
 def authority_of(author: str) -> Authority:
-    """By the kind that an author begins with: `rule:night`, `model:openai:x`; whatever else acts is a person."""
+    """Derives the rank from the prefix of an author: `rule:night`, `model:openai:x`; any other author is a person."""
     return _AUTHORITIES.get(author.partition(":")[0], Authority.PERSON)
 
 
 def check_power(endpoint: Endpoint, power: Power) -> None:
-    """Raises AdviceRefused for what the endpoint's owner does not leave to advice."""
+    """Raises AdviceRefused if the owner of the endpoint does not allow this advice."""
     if power in endpoint.advice:
         return
     allowed = ", ".join(endpoint.advice) or "nothing"
     raise AdviceRefused(
-        f"the owner of {endpoint.name!r} does not allow advice: {power}; allowed is {allowed}",
+        f"the owner of {endpoint.name!r} does not allow advice: {power}; allowed: {allowed}",
         kind="endpoint",
         name=endpoint.name,
     )
 
 
 def check_reach(subject: Endpoint, target_id: str) -> None:
-    """Raises AdviceRefused where advice about `subject` would act on a sibling, and its owner does not allow that."""
+    """Raises AdviceRefused if advice about `subject` would act on a sibling and its owner does not allow that."""
     if target_id != subject.id:
         check_power(subject, Power.SIBLINGS)
 
@@ -72,7 +72,7 @@ def advise_one_shot(endpoint: Endpoint, hint: OneShotHint, now: datetime, cron: 
 
 
 def advise_clear(endpoint: Endpoint, now: datetime, author: str, cron: CronReader) -> Change:
-    """Clear the hints that advice of this authority may clear; refused where others are all there is."""
+    """Clears the hints that this authority may clear; refused if all hints belong to a higher authority."""
     places = (endpoint.interval_hint, endpoint.one_shot_hint)
     held = [hint for hint in places if hint is not None and _is_held(hint, author, now)]
     if held and len(held) == sum(hint is not None for hint in places):
@@ -84,13 +84,13 @@ def advise_clear(endpoint: Endpoint, now: datetime, author: str, cron: CronReade
 def advise_pause(
     endpoint: Endpoint, until: datetime | None, reason: str, now: datetime, actor: str, cron: CronReader
 ) -> Change:
-    """Pause until `until`, or until the run that is planned anyway and the owner's minimum allow, if that is later.
+    """Pauses until `until`, or until the next planned run that respects the owner's minimum, if that is later.
 
-    None pauses until something resumes the endpoint.
+    None pauses until the endpoint is resumed.
     """
     check_power(endpoint, Power.PAUSE)
     check_pause(endpoint, actor, now)
-    for hint in (endpoint.interval_hint, endpoint.one_shot_hint):  # a pause would make it void
+    for hint in (endpoint.interval_hint, endpoint.one_shot_hint):  # a pause would have no effect
         _check_hint(endpoint, hint, actor, now)
     if until is None:
         return changes.pause(endpoint, None, reason, now, actor, cron)
@@ -101,37 +101,37 @@ def advise_pause(
 
 
 def advise_resume(endpoint: Endpoint, now: datetime, author: str, cron: CronReader) -> Change:
-    """End a pause that advice may end. A parked endpoint is a person's to take back."""
+    """Ends a pause that advice may end. Only a person can unpark an endpoint."""
     check_wake(endpoint, author, now)
     return changes.resume(endpoint, now, author, cron) if endpoint.parked_at is None else Change(endpoint)
 
 
 def check_wake(endpoint: Endpoint, author: str, now: datetime) -> None:
-    """Raises AdviceRefused where the endpoint is paused, and `author` may not end that."""
+    """Raises AdviceRefused if the endpoint is paused and `author` may not end the pause."""
     if endpoint.is_paused(now):
         check_power(endpoint, Power.WAKE)
     check_pause(endpoint, author, now)
 
 
 def check_pause(endpoint: Endpoint, author: str, now: datetime) -> None:
-    """Raises AdviceRefused where the endpoint is paused by an authority that `author` yields to."""
-    if not endpoint.is_paused(now) or endpoint.advice_may_resume or not endpoint.pause_author:
+    """Raises AdviceRefused if an authority above `author` paused the endpoint."""
+    if not endpoint.is_paused(now) or endpoint.advice_may_resume:
         return
     if authority_of(endpoint.pause_author) > authority_of(author):
         assert endpoint.paused_until is not None
         end = "until resumed" if endpoint.paused_until >= FOREVER else f"until {rfc3339(endpoint.paused_until)}"
         why = f" ({endpoint.pause_reason})" if endpoint.pause_reason else ""
-        who = author_in_words(endpoint.pause_author)
+        who = author_in_words(endpoint.pause_author) or "a person"
         raise _refused(endpoint, f"{who} paused {endpoint.name!r} {end}{why}", endpoint.pause_author)
 
 
 def is_in_force(endpoint: Endpoint, now: datetime) -> bool:
-    """Whether advice holds this endpoint: by a fresh hint, or by a pause that it set."""
+    """Whether advice currently affects this endpoint by a valid hint or a pause."""
     return any(_advisers_places(endpoint, now))
 
 
 def undo_advice(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
-    """The endpoint without the hints and the pause that advice set; what people set stays."""
+    """The endpoint without hints and pauses set by advice; those of people stay."""
     has_interval, has_one_shot, has_pause = _advisers_places(endpoint, now)
     cleared = changes.clear_hints(endpoint, now, actor, cron, interval=has_interval, one_shot=has_one_shot)
     if not has_pause:
@@ -150,7 +150,7 @@ def _advisers_places(endpoint: Endpoint, now: datetime) -> tuple[bool, bool, boo
 
 
 def note_refusal(endpoint: Endpoint, author: str, does: str, because: str, now: datetime, run_id: str = "") -> Change:
-    """Record on the endpoint what was refused to whom, and why. The same refusal again is not recorded again."""
+    """Records on the endpoint what was refused to whom, and why. A repeated refusal is recorded once."""
     last = endpoint.refused_advice
     if last is not None and (last.author, last.does, last.because) == (author, does, because):
         return Change(endpoint)
@@ -180,6 +180,8 @@ def _check_hint(endpoint: Endpoint, hint: IntervalHint | OneShotHint | None, aut
 
 def _refused(endpoint: Endpoint, fact: str, held_by: str) -> AdviceRefused:
     way_out = (
-        "only a person can change that" if authority_of(held_by) is Authority.PERSON else "rules go before the model"
+        "only a person can change it"
+        if authority_of(held_by) is Authority.PERSON
+        else "rules take precedence over the model"
     )
     return AdviceRefused(f"{fact}; {way_out}", kind="endpoint", name=endpoint.name)

@@ -1,13 +1,13 @@
-"""Proposals: what advice would do to an endpoint in mode `ask`, stored until a person decides. Pure.
+"""Proposals: advice in mode `ask`, stored until a person decides. Pure.
 
-A proposal changes nothing by itself. `place` decides what becomes of a new one beside those that are known:
+A proposal changes nothing on its own. `place` merges a new proposal with the known ones:
 
-    1 the same was rejected, and that proposal would still be valid: nothing, the rejection holds
-    2 the same is pending: its expiry moves, and no event is emitted
-    3 another of the same author and action is pending: the new one supersedes it
-    4 an endpoint has as many pending ones as it may: the oldest is withdrawn
+    1 the same proposal was rejected and would still be valid: dropped, the rejection holds
+    2 the same proposal is pending: its expiry moves, and no event is emitted
+    3 another proposal of the same author and action is pending: the new one supersedes it
+    4 the endpoint has the maximum number of pending proposals: the oldest is withdrawn
 
-A decision is placed by the same function: of two people who decide at once, one gets Conflict.
+Decisions pass through the same function: if two people decide at once, one gets Conflict.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339, to_us
 
-PENDING_MAX = 20  # of one endpoint: more than a person reads
+PENDING_MAX = 20  # per endpoint: more than a person reads
 VALID_MAX = timedelta(hours=24)  # as long as the longest hint
 
 
@@ -32,8 +32,8 @@ class ProposalState(StrEnum):
     APPROVED = "approved"
     REJECTED = "rejected"
     EXPIRED = "expired"
-    SUPERSEDED = "superseded"  # the same author proposed something else instead
-    WITHDRAWN = "withdrawn"  # the mode was set to shadow or off, its endpoint was archived, or too many were pending
+    SUPERSEDED = "superseded"  # the same author proposed something else
+    WITHDRAWN = "withdrawn"  # the mode was set to shadow or off, the endpoint was archived, or too many were pending
 
 
 ADVISED_BY = "advised_by"
@@ -49,34 +49,34 @@ _EVENTS = {
 
 
 class StoredProposal(Struct, frozen=True):
-    """`action` is `rule`, `hint` (a workflow's step) or the tool of a model; `arguments` are what that action takes.
+    """A proposed change. `action` is `rule`, `hint` (a workflow step) or a tool of the model, with its `arguments`.
 
-    Where advice about another endpoint proposed it, `arguments` also name that endpoint: `advised_by`.
+    If advice about another endpoint proposed it, `arguments` also name that endpoint: `advised_by`.
     """
 
     id: str
     tenant_id: str
-    endpoint_id: str  # that would be changed
+    endpoint_id: str  # the endpoint to change
     author: str  # rule:NAME, model:NAME, execution:ID
     action: str
     arguments: dict[str, object]
-    does: str  # in words
+    does: str  # as text for people
     reason: str
-    cause: str  # the run that a rule answers, the model's session, or the workflow's execution
+    cause: str  # the run that a rule answers, the model session, or the execution
     created_at: datetime
     expires_at: datetime
     state: ProposalState = ProposalState.PENDING
     decided_at: datetime | None = None
     decided_by: str = ""
-    note: str = ""  # why it was rejected or withdrawn
+    note: str = ""  # reason of the rejection or withdrawal
 
     @property
     def subject_id(self) -> str:
-        """The endpoint whose rule or session proposed to change a sibling; "" where it proposed to change itself."""
+        """The endpoint whose rule or session proposed to change a sibling; "" if the proposal is about itself."""
         return str(self.arguments.get(ADVISED_BY, ""))
 
     def state_at(self, now: datetime) -> ProposalState:
-        """Expired from its expiry on, also where no janitor has recorded that yet."""
+        """Whether the proposal has expired, recorded by the janitor or not."""
         is_over = self.state is ProposalState.PENDING and self.expires_at <= now
         return ProposalState.EXPIRED if is_over else self.state
 
@@ -96,7 +96,7 @@ def make_proposal(
     now: datetime,
     valid: timedelta,
 ) -> StoredProposal:
-    """`whom` is the tenant and the endpoint. The id follows from what is proposed, so that a replay gives the same."""
+    """`whom` is the tenant and the endpoint. The id is derived from the change, so a replay gives the same id."""
     seed = msgspec.json.encode((*whom, author, action, arguments, cause, to_us(now)), order="deterministic")
     new_id = f"prop_{sha256(seed).hexdigest()[:24]}"
     expires_at = now + min(valid, VALID_MAX)
@@ -106,9 +106,10 @@ def make_proposal(
 def place(
     new: StoredProposal, known: Sequence[StoredProposal], now: datetime
 ) -> tuple[list[StoredProposal], list[Event]]:
-    """What to write, and the events. `known` are the endpoint's pending proposals and its rejected ones still valid.
+    """Returns the proposals to write and their events. `known`: pending ones of the endpoint, and rejected ones still
+    valid.
 
-    Raises Conflict for a decision about what is not pending any more.
+    Raises Conflict for a decision about a proposal that is no longer pending.
     """
     pending = [each for each in known if each.state_at(now) is ProposalState.PENDING]
     if new.state is not ProposalState.PENDING:
@@ -140,7 +141,7 @@ def place(
 
 
 def told(proposal: StoredProposal, now: datetime, pending: int, **more: object) -> Event:
-    """The event of the state that a proposal is in now; `pending` is how many its endpoint has now."""
+    """The event for the current state of a proposal; `pending` is the endpoint's number of pending proposals."""
     data: dict[str, object] = {
         "proposal": proposal.id,
         "does": proposal.does,
@@ -169,7 +170,7 @@ def no_longer_pending(proposal_id: str, state: str = "not pending") -> Conflict:
 
 
 def _asks_for(proposal: StoredProposal) -> dict[str, object]:
-    """What it would do: a model gives other words for the same act each time."""
+    """Identifies the proposed change without its reason: a model words the same change differently each time."""
     return {name: value for name, value in proposal.arguments.items() if name != "reason"}
 
 

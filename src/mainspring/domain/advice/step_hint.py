@@ -1,4 +1,4 @@
-"""The hint of a workflow's `hint` step: what it asks an endpoint for, within the limits of all advice. Pure."""
+"""Apply the hint of a workflow's `hint` step to an endpoint, within the limits of all advice. Pure."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ from mainspring.domain.schedule.hint import (
 def apply_step(
     wanted: Mapping[str, object], endpoint: Endpoint, now: datetime, author: str, cron: CronReader
 ) -> Change:
-    """The endpoint after the step's hint. Raises AdviceRefused where a person decided otherwise."""
+    """The endpoint after the step's hint. Raises AdviceRefused if a person decided otherwise."""
     reason = reason_of(wanted)
     if wanted.get("clear"):
         return advise_clear(endpoint, now, author, cron)
@@ -44,7 +44,7 @@ def reason_of(wanted: Mapping[str, object]) -> str:
 
 
 def ttl_of(wanted: Mapping[str, object]) -> timedelta:
-    """How long its hint is valid."""
+    """How long the hint is valid."""
     if (ttl_ms := cast("int | None", wanted.get("ttl_ms"))) is not None:
         return timedelta(milliseconds=ttl_ms)
     return ONE_SHOT_TTL_DEFAULT if wanted.get("interval_ms") is None else INTERVAL_TTL_DEFAULT

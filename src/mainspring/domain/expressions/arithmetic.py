@@ -1,14 +1,15 @@
-"""Arithmetic of conditions as people expect it: whole and fractional numbers mix, and 95 / 100 is 0.95. Pure.
+"""Make arithmetic in conditions work as people expect: whole and fractional numbers mix, and 95 / 100 is 0.95. Pure.
 
-CEL has no operator for an integer and a double, and divides integers to integers. A body's numbers are whichever they
-happen to be, so `body.used / body.total > 0.9` was never true. So a condition is rewritten before it is compiled:
+CEL has no operator for an integer and a double, and divides integers to integers. Numbers in a body may be either, so
+without this `body.used / body.total > 0.9` would never be true. A condition is therefore rewritten before it is
+compiled:
 
     a + b, a - b, a * b, a / b, a % b     add_(a, b) ... with an overload for each pair of types
     a < b, ... where a side may be double   lt_(a, b) ...; a == b as dyn(a) == dyn(b)
     has(body.x)                           (has(body.x) && body.x != null): a null field is no field
 
-What cannot be read here is left as it is, for CEL to refuse. Faults are told at the place in the text as written.
-Workflows do not use this: their logs must replay as they were recorded.
+Text that this module cannot parse stays unchanged, for CEL to refuse. Errors are reported at the position in the text
+as written. Workflows must not use this: their logs must replay as recorded.
 """
 
 import math
@@ -24,7 +25,7 @@ from mainspring.domain.expressions.window_functions import FUNCTIONS
 if TYPE_CHECKING:
     from cel_expr_python import cel
 
-DEPTH_MAX = 60  # brackets; CEL allows some more, and then the text is left as it is
+DEPTH_MAX = 60  # brackets; CEL allows some more, and then the text stays unchanged
 INT_MAX = 2**63
 
 _TOKEN = re.compile(
@@ -64,7 +65,7 @@ _AT = re.compile(r"<input>:(\d+):(\d+): ")
 
 class Piece(Struct, frozen=True):
     text: str
-    origin: int  # where it is in the text as written
+    origin: int  # position in the text as written
 
 
 class ExpressionNode(Struct, frozen=True):
@@ -73,14 +74,14 @@ class ExpressionNode(Struct, frozen=True):
 
 
 class Rewritten(Struct, frozen=True):
-    """A condition as it is compiled, and where each part of it comes from."""
+    """A condition as it is compiled, and the origin of each part."""
 
     text: str
     source: str
     pieces: tuple[Piece, ...]
 
     def fault(self, message: str) -> str:
-        """CEL's message about this text as one about the text as written."""
+        """Translates CEL's message about this text to positions in the text as written."""
 
         def moved(found: re.Match[str]) -> str:
             origin = self._origin(int(found[1]), int(found[2]))
@@ -114,13 +115,13 @@ def compile_rewritten(environment: "cel.Env", text: str) -> "cel.Expression":
         return environment.compile(rewritten(text).text)
     except RuntimeError as fault:
         if "recursion" in str(fault):
-            environment.compile(text)  # CEL says it better of the text as written
+            environment.compile(text)  # CEL's message about the text as written is better
         raise RuntimeError(rewritten(text).fault(str(fault))) from None
 
 
 def arithmetic() -> "list[cel.FunctionDecl]":
     """The functions that rewritten texts call, for the environment they are compiled in."""
-    from cel_expr_python import cel  # 40 ms; not before the first expression
+    from cel_expr_python import cel  # takes 40 ms; delayed until the first expression
 
     kinds = cel.Type
     whole, double = kinds.INT, kinds.DOUBLE
@@ -171,7 +172,7 @@ def _div(left: "float", right: "float") -> float:
 
 
 def _mod(left: "float", right: "float") -> object:
-    """The remainder has the sign of what is divided, as in CEL."""
+    """The remainder has the sign of the dividend, as in CEL."""
     if right == 0:
         raise ValueError("modulus by zero")
     if isinstance(left, int) and isinstance(right, int):
@@ -203,11 +204,11 @@ def _bounded(value: object) -> object:
 
 
 class _Unreadable(Exception):
-    """The text is no expression that this reader knows; CEL says what is wrong with it."""
+    """The text is not an expression that this parser knows; CEL reports what is wrong with it."""
 
 
 class _Reader:
-    """Reads an expression once, from left to right, and gives it back with its operators as calls."""
+    """Reads an expression once, from left to right, and returns it with operators replaced by calls."""
 
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, str, int]] = []

@@ -1,14 +1,14 @@
-"""Success conditions: CEL over one response, checked when written, compiled once, bounded when judged. Pure.
+"""Success conditions: CEL over one response, checked when written, compiled once, bounded when evaluated. Pure.
 
     status_code == 200 && body.queue_depth < 100 && duration_ms < 2000
 
 `status_code` and `duration_ms` are integers, `headers` maps lower-case names to text, `body` is the parsed JSON, or
-null when the body is not JSON or beyond 64 levels or 10,000 values. The answer is true, false, or the text of an error.
+null if the body is not JSON or exceeds 64 levels or 10,000 values. The result is true, false, or the text of an error.
 
-CEL stops loops after 10,000 rounds, but not what one round costs: `[body.s].map(x, x+x)` twelve times over took
-640 MB in 154 characters. It holds the interpreter lock meanwhile, so no timeout and no thread helps. Therefore each
-expression gets a worst case from its text, and a body whose size times that worst case is beyond WORK_MAX is an error,
-not a stall. What is accepted takes at most about 50 ms; `tests/domain/test_condition_cost.py` measures it.
+CEL stops loops after 10,000 rounds but does not bound the cost of a round: `[body.s].map(x, x+x)` twelve times over
+took 640 MB in 154 characters. It holds the interpreter lock meanwhile, so no timeout and no thread helps. Therefore
+each expression gets a worst case from its text, and a body whose size times that worst case exceeds WORK_MAX is an
+error. Accepted expressions take at most about 50 ms; `tests/domain/test_condition_cost.py` measures it.
 """
 
 import re
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 CHARS_MAX = 2_000
 DEPTH_MAX = 64
 NODES_MAX = 10_000
-WORK_MAX = 20_000_000  # bytes touched by loops, at 1 ns; where lists are built, 10 ns and 4 million at most
-ADDED_MAX = 6_000_000  # bytes touched by additions of texts and lists, at 6 ns
-GROWTH_MAX = 10_000  # beyond it even a body of 2 kB could not be judged
+WORK_MAX = 20_000_000  # bytes read by loops, at 1 ns; 10 ns and 4 million at most if lists are built
+ADDED_MAX = 6_000_000  # bytes read by additions of texts and lists, at 6 ns
+GROWTH_MAX = 10_000  # beyond it even a body of 2 kB could not be evaluated
 NODE_WORK = 20  # bytes' worth of work to pass one value to Python and back
 CACHE_MAX = 1_024
 
@@ -54,23 +54,23 @@ _STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """What the text alone tells about the cost of an expression."""
+    """The cost of an expression, as far as its text determines it."""
 
     reads_body: bool
     reads_headers: bool
     loops: int
     growth: float  # how many times its input the largest value may become
     added: float  # how many times its input all additions together may copy
-    is_linear: bool  # every loop looks at its own element only, so its rounds add up and do not multiply
+    is_linear: bool  # every loop reads only its own element, so rounds add up and do not multiply
     names: frozenset[str]  # what it reads
 
 
 def check_condition(text: str) -> None:
-    """Raise InvalidInput(field="condition"), with line and column, unless `text` is a bounded true-or-false one."""
+    """Raises InvalidInput(field="condition"), with line and column, unless `text` is a bounded boolean expression."""
     if len(text) > CHARS_MAX:
         raise _refused(f"is {len(text)} characters long; at most {CHARS_MAX} are allowed; shorten it")
     if clean_text(text, CHARS_MAX) != text:
-        raise _refused("contains NUL or half a character; leave it out")
+        raise _refused("contains NUL or half a character; remove it")
     growth = shape_of(text).growth
     if growth > GROWTH_MAX:
         raise _refused(f"could make its input {growth:.0f} times as large; nest fewer loops or use fewer + in them")
@@ -82,13 +82,13 @@ def check_condition(text: str) -> None:
         raise _refused(f"does not compile{place}{words}{way_out_of(words, VARIABLES)}") from None
     returns = expression.return_type().name()
     if returns not in ("BOOL", "DYN"):
-        raise _refused(f"gives {returns.lower()}; it must be true or false; compare it with something")
+        raise _refused(f"returns {returns.lower()}; it must be true or false; compare it with something")
 
 
 def evaluate(
     text: str, status_code: int, headers: tuple[tuple[str, str], ...], body: bytes, duration_ms: int
 ) -> bool | str:
-    """True or false, or why the condition could not be judged."""
+    """True or false, or why the condition could not be evaluated."""
     shape = shape_of(text)
     value, nodes, size = None, 0, len(text)
     named: dict[str, str] = {}
@@ -99,20 +99,20 @@ def evaluate(
         named = _joined(headers)
         size += sum(map(len, named.values()))
     if refused := too_much_work(shape, size, nodes):
-        return f"the condition {refused}; let each loop look at its own element only, or nest fewer"
+        return f"the condition {refused}; let each loop read only its own element, or nest fewer loops"
     data = {"status_code": status_code, "headers": named, "body": value, "duration_ms": duration_ms}
     try:
         answer = _compiled(text, is_large=nodes > PIECES_FROM).eval(data=data)
         kind, plain = answer.type().name(), answer.value()
-    except RuntimeError as fault:  # what CEL raises for everything, a spent budget included
+    except RuntimeError as fault:  # what CEL raises for everything, including a used-up budget
         return fault_text(rewritten(text).fault(str(fault)))
     if kind == "ERROR":
         return fault_text(rewritten(text).fault(str(plain)))
-    return plain if isinstance(plain, bool) else f"gives {kind.lower()}; it must be true or false"
+    return plain if isinstance(plain, bool) else f"returns {kind.lower()}; it must be true or false"
 
 
 def parse_bounded(data: bytes) -> tuple[object, int]:
-    """The JSON value and how many values it holds; (None, 0) when it is no JSON, too deep or too large."""
+    """The JSON value and the number of values in it; (None, 0) if it is not JSON, too deep or too large."""
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, ValueError):
@@ -131,7 +131,7 @@ def parse_bounded(data: bytes) -> tuple[object, int]:
 
 @lru_cache(maxsize=CACHE_MAX)
 def shape_of(text: str) -> Shape:
-    """Read the tokens once and count: loops, mentions of anything large, additions, and what loops look at."""
+    """Reads the tokens once and counts loops, uses of large values, additions, and what loops read."""
     tokens = [(kind, token) for kind, token, _ in tokens_of(text)]
     loops = mentions = additions = 0
     is_linear, names = True, set()
@@ -169,12 +169,12 @@ def worst_work(shape: Shape, size: int, nodes: int) -> float:
 
 
 def rewritten_work(shape: Shape, size: int, nodes: int) -> float:
-    """The same where arithmetic is by functions of ours: lists that are added go to Python and back, node by node."""
+    """The cost with our arithmetic functions: added lists go to Python and back, node by node."""
     return worst_work(shape, size, nodes) + (NODE_WORK * nodes * shape.growth if shape.growth > 1 else 0)
 
 
 def too_much_work(shape: Shape, size: int, nodes: int) -> str:
-    """Why an expression is not judged over values of this size; empty where it is."""
+    """Why an expression is not evaluated over values of this size; empty if it is."""
     if (work := rewritten_work(shape, size, nodes)) > WORK_MAX:
         return f"may touch {work:.0f} bytes for responses of {size}; at most {WORK_MAX} are allowed"
     if shape.added > 1 and (work := shape.added * (size + NODE_WORK * nodes)) > ADDED_MAX:
@@ -196,7 +196,7 @@ def _joined(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _environment() -> "cel.Env":
-    from cel_expr_python import cel  # 40 ms; not before the first condition
+    from cel_expr_python import cel  # takes 40 ms; delayed until the first condition
 
     kinds = cel.Type
     headers = kinds.Map(kinds.STRING, kinds.STRING)
@@ -226,11 +226,11 @@ def fault_text(message: str) -> str:
 
 
 def way_out_of(words: str, known: tuple[str, ...]) -> str:
-    """The way out of a fault that people make often, an unknown name or `=` for `==`; else empty."""
+    """The fix for a common mistake, an unknown name or `=` for `==`; otherwise empty."""
     if "token recognition error at: '=" in words:
         return "; equal is written =="
     name = words.partition("undeclared reference to '")[2].partition("'")[0].partition(".")[0]
-    return (did_you_mean(name, known) or f"; there are {', '.join(known)}") if name else ""
+    return (did_you_mean(name, known) or f"; known names are {', '.join(known)}") if name else ""
 
 
 def _refused(what: str) -> InvalidInput:

@@ -1,12 +1,12 @@
-"""Expressions as tokens, loops over maps in one order, and long loops in pieces. Pure.
+"""Split expressions into tokens, loop over maps in one order, and run long loops in pieces. Pure.
 
-CEL walks a map in an order that differs from process to process. So every loop is given its range through
-`in_order_()`, which lists the keys of a map sorted: the same expression over the same values gives the same answer
-everywhere, today and when it is replayed.
+CEL walks a map in an order that differs between processes. So the range of every loop passes through `in_order_()`,
+which lists the keys of a map sorted. The rule that must not break: the same expression over the same values gives the
+same result in every process and in every replay.
 
 CEL copies the list that `map` and `filter` build with every element it adds: 9,000 elements took 1.6 s. So conditions
-and rules over large values walk their range in pieces (`in_pieces`): 9,000 elements take 25 ms. Workflows do not: what
-they recorded must replay with the same count of rounds.
+and rules over large values walk their range in pieces (`in_pieces`): 9,000 elements take 25 ms. Workflows do not: their
+recordings must replay with the same count of rounds.
 """
 
 import re
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 LOOPS = frozenset({"all", "exists", "exists_one", "map", "filter"})
 BUILDERS = frozenset({"map", "filter"})  # the loops that build a list
-SPENT = "Iteration budget exceeded"  # as CEL says it, after the work
+SPENT = "Iteration budget exceeded"  # CEL's words, after the work
 TOO_LONG = "loops over"
 NO_RANGE = "loops over what is neither a list nor a map"
 PIECE = "piece__"
 PIECES_FROM = 300  # elements; up to here copying costs less than 3 ms, and pieces would cost more
-# Python joins the pieces, and cannot hand back values of these types.
+# Python joins the pieces and cannot return values of these types.
 NOT_JOINED = frozenset({"uint", "type", "timestamp", "duration", "now", PIECE})
 UNCUT_MAX = 1_500  # elements of a list that is built in one piece: 45 ms
 ROUNDS_MAX = 10_000  # where CEL itself stops a loop
@@ -41,15 +41,15 @@ TOKEN = re.compile(
 
 
 def tokens_of(text: str) -> list[tuple[str, str, int]]:
-    """The kind, the text and the place of every token but comments."""
+    """The kind, text and position of every token except comments."""
     found = TOKEN.finditer(text)
     return [(str(each.lastgroup), each.group(), each.start()) for each in found if each.lastgroup != "comment"]
 
 
 def ordered(text: str, lists: frozenset[str] = frozenset()) -> str:
-    """`range.map(x, ...)` as `range.in_order_().map(x, ...)`, for every kind of loop.
+    """Rewrites `range.map(x, ...)` as `range.in_order_().map(x, ...)`, for every kind of loop.
 
-    Variables in `lists` are lists, or maps of lists: loops over them are in order, and are left as they are.
+    Variables in `lists` are lists, or maps of lists: loops over them are already in order and stay unchanged.
     """
     tokens = tokens_of(text)
     parts: list[str] = []
@@ -64,15 +64,15 @@ def ordered(text: str, lists: frozenset[str] = frozenset()) -> str:
 
 
 def in_pieces(text: str) -> str:
-    """`range.map(x, ...)` as `range.in_pieces_().map(piece__, piece__.map(x, ...)).joined_()`; `filter` too.
+    """Rewrites `range.map(x, ...)` as `range.in_pieces_().map(piece__, piece__.map(x, ...)).joined_()`; `filter` too.
 
-    Where a loop may build a list of values that Python cannot hand back, its range is `range.in_one_()` instead, which
+    If a loop may build a list of values that Python cannot return, its range is `range.in_one_()` instead, which
     refuses long ones.
     """
     tokens = tokens_of(text)
     texts = [token for _, token, _ in tokens]
     is_cut = _may_be_cut(tokens)
-    before: dict[int, str] = {}  # what is put before a token
+    before: dict[int, str] = {}  # text to insert before a token
     after: dict[int, str] = {}
     for at in range(len(texts)):
         if _is_loop(texts, at) and texts[at + 1] in BUILDERS:
@@ -88,9 +88,9 @@ def in_pieces(text: str) -> str:
 
 
 def _may_be_cut(tokens: list[tuple[str, str, int]]) -> bool:
-    """Whether no `map`, list or map holds a value of another type; what a `filter` or `all` looks at is not kept."""
+    """Whether no `map`, list or map holds a value of another type; what a `filter` or `all` reads is not kept."""
     texts = [token for _, token, _ in tokens]
-    kept: list[bool | None] = []  # for each open bracket: whether what is inside is kept; None: as outside
+    kept: list[bool | None] = []  # for each open bracket: whether its content is kept; None: as outside
     for at, (kind, token, _) in enumerate(tokens):
         if kind == "mark" and token in "([{":
             is_loop = at > 1 and _is_loop(texts, at - 2)
@@ -104,7 +104,7 @@ def _may_be_cut(tokens: list[tuple[str, str, int]]) -> bool:
 
 
 def _closing(texts: list[str], opened: int) -> int:
-    """The place of the bracket that closes this one; the last token where none does, which CEL refuses."""
+    """The position of the closing bracket; the last token if it is missing, which CEL refuses."""
     depth = 0
     for at in range(opened, len(texts)):
         depth += (texts[at] == "(") - (texts[at] == ")")
@@ -118,9 +118,9 @@ def _is_loop(texts: list[str], at: int) -> bool:
 
 
 def _is_list(texts: list[str], lists: frozenset[str]) -> bool:
-    """Whether what ends here is one of `lists`, an element of one by a literal name, or those of its elements that fit.
+    """Whether the expression that ends here is one of `lists`, an element of one by a literal name, or a filter of one.
 
-    So `runs`, `window["1h"]` and `runs.filter(r, r.ok)`.
+    For example `runs`, `window["1h"]` and `runs.filter(r, r.ok)`.
     """
     if not lists or not texts:
         return False
@@ -138,7 +138,7 @@ def _is_list(texts: list[str], lists: frozenset[str]) -> bool:
 
 def in_order() -> "cel.FunctionDecl":
     """The function that ordered texts call, for the environment they are compiled in."""
-    from cel_expr_python import cel  # 40 ms; not before the first expression
+    from cel_expr_python import cel  # takes 40 ms; delayed until the first expression
 
     kinds = cel.Type
     some = kinds.List(kinds.DYN)
@@ -151,7 +151,7 @@ def in_order() -> "cel.FunctionDecl":
 
 def pieces() -> "list[cel.FunctionDecl]":
     """The functions that texts in pieces call."""
-    from cel_expr_python import cel  # 40 ms; not before the first expression
+    from cel_expr_python import cel  # takes 40 ms; delayed until the first expression
 
     kinds = cel.Type
     some = kinds.List(kinds.DYN)
@@ -162,7 +162,7 @@ def pieces() -> "list[cel.FunctionDecl]":
 
 
 def _cut(values: list[object]) -> list[list[object]]:
-    """As many pieces as each has elements: then copying costs least."""
+    """As many pieces as each has elements, which minimises copying."""
     if len(values) > ROUNDS_MAX:
         raise RuntimeError(SPENT)
     size = len(values) if len(values) <= PIECES_FROM else isqrt(len(values)) + 1

@@ -4,7 +4,7 @@
     percentile(runs.map(r, r.duration_ms), 95) > 2000
     rate(runs.map(r, r.body.depth), runs) > 0.5          per second, newest against oldest
 
-Nulls are left out. What is no number, and a list without numbers, is a fault of the rule.
+Nulls are left out. A value that is not a number, or a list without numbers, is a fault of the rule.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ FUNCTIONS = ("sum", "avg", "min", "max", "percentile", "rate")
 
 
 def window_functions() -> "list[cel.FunctionDecl]":
-    from cel_expr_python import cel  # 40 ms; not before the first expression
+    from cel_expr_python import cel  # takes 40 ms; delayed until the first expression
 
     kinds = cel.Type
     some = kinds.List(kinds.DYN)
@@ -45,7 +45,7 @@ def _avg(values: Sequence[object]) -> float:
 
 
 def _percentile(values: Sequence[object], percent: float) -> float:
-    """The smallest value that at least so many percent of all values do not exceed."""
+    """The smallest value that at least this percentage of all values does not exceed."""
     numbers = sorted(_numbers(values, "percentile"))
     if not 0 <= percent <= 100:
         raise ValueError(f"percentile {percent} is not from 0 to 100")
@@ -54,7 +54,7 @@ def _percentile(values: Sequence[object], percent: float) -> float:
 
 
 def _rate(values: Sequence[object], runs: Sequence[object]) -> float:
-    """How much the newest value differs from the oldest, per second between their runs."""
+    """The difference between the newest and the oldest value, per second between their runs."""
     ages = [run.get("age_s") if isinstance(run, dict) else None for run in runs]
     known = [(value, age) for value, age in zip(values, ages, strict=False) if value is not None and age is not None]
     numbers = _numbers([value for value, _ in known], "rate")
@@ -65,7 +65,7 @@ def _rate(values: Sequence[object], runs: Sequence[object]) -> float:
 def _numbers(values: Sequence[object], name: str, *, may_be_empty: bool = False) -> list[float]:
     numbers = [value for value in values if value is not None]
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in numbers):
-        raise ValueError(f"{name}: the list holds what is no number")
+        raise ValueError(f"{name}: the list contains a value that is not a number")
     if not numbers and not may_be_empty:
-        raise ValueError(f"{name}: the list holds no number")
+        raise ValueError(f"{name}: the list contains no number")
     return numbers  # type: ignore[return-value]  # checked above

@@ -1,4 +1,4 @@
-"""A model's look at one endpoint: what is kept of it, when the next one is due, what it may spend. Pure."""
+"""A model session about one endpoint: its record, when the next one is due, and its budget. Pure."""
 
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from mainspring.domain.instant import after_ms
 TOOL_CALLS_MAX = 15
 NEXT_MS_MIN, NEXT_MS_MAX = 300_000, 86_400_000
 NEXT_DEFAULT = timedelta(minutes=5)
-SKIPPED_FOR = timedelta(hours=1)  # a quota is not asked for again and again
+SKIPPED_FOR = timedelta(hours=1)  # retry a quota no more often than this
 
 MISSING_FINAL_TOOL = "missing_final_tool"
 MISSING_REASONING = "missing_reasoning"
@@ -27,7 +27,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class SessionDetail(Struct, frozen=True):
-    """What a session said and did, beside its figures."""
+    """What a session said and did, besides its figures."""
 
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
@@ -42,7 +42,7 @@ class ModelSession(Struct, frozen=True):
     tenant_id: str
     endpoint_id: str
     started_at: datetime
-    status: str  # done | incomplete (no analysis came) | skipped (no call made) | stopped (switched off) | failed
+    status: str  # done | incomplete (no analysis submitted) | skipped (no call made) | stopped (switched off) | failed
     mode: str  # live | ask | shadow
     model: str
     tokens_in: int
@@ -67,7 +67,7 @@ class TokenUsage(Struct, frozen=True):
 
 
 def next_analysis_at(endpoint: Endpoint, now: datetime, asked_ms: object) -> datetime:
-    """What the model asked for, within bounds; else after the baseline interval; else in five minutes."""
+    """The time the model asked for, within bounds; otherwise after the baseline interval; otherwise in five minutes."""
     if isinstance(asked_ms, int) and not isinstance(asked_ms, bool):
         return after_ms(now, min(max(asked_ms, NEXT_MS_MIN), NEXT_MS_MAX))
     if endpoint.interval_ms is not None:
@@ -81,11 +81,11 @@ def cost_micros(tokens_in: int, tokens_out: int, price_in: float, price_out: flo
 
 
 def estimated_tokens(chars: int) -> int:
-    """About four characters are a token, in every model there is."""
+    """Estimates four characters per token, which is close enough for every model."""
     return -(-chars // 4)
 
 
 def fair_tokens(reported: int, estimated: int) -> int:
-    """What a server reports, unless it reports nothing or nonsense: then the estimate."""
+    """The number that a server reports, or the estimate if it reports nothing or an impossible number."""
     is_absurd = reported <= 0 or reported > 10_000 + 10 * estimated or reported * 20 < estimated
     return estimated if is_absurd else reported

@@ -1,7 +1,7 @@
-"""The eight tools of a model: their descriptions, how their arguments are read, and what a proposal does. Pure.
+"""The eight tools of a model: descriptions, parsing of arguments, and the effect of a proposal. Pure.
 
-Arguments come from a stranger: whatever is not exactly as described is refused in words the model can read. The whole
-power of a session is here: bounded hints and pauses. There is no tool for anything else.
+Arguments are untrusted: anything that does not match the schema is refused with a message that the model can read.
+These tools are everything a session can do: bounded hints and pauses, nothing else.
 """
 
 from collections.abc import Mapping
@@ -57,14 +57,14 @@ class ToolSpec(Struct, frozen=True):
 
 
 class Proposal(Struct, frozen=True):
-    """What a model wants for one endpoint, read and bounded."""
+    """Parsed and bounded advice of a model for one endpoint."""
 
     tool: str
     reason: str
     target: str | None = None
     interval_ms: int = 0
     ttl: timedelta = timedelta(0)
-    at: datetime | None = None  # propose_next_time: when; pause_until: the end, None to resume
+    at: datetime | None = None  # propose_next_time: the time; pause_until: the end, None to resume
 
 
 _REASON: dict[str, object] = {"type": "string", "description": "Why, in one or two sentences; people read it."}
@@ -72,7 +72,11 @@ _TARGET: dict[str, object] = {"type": "string", "description": "A sibling's name
 
 
 def _ttl(default: int) -> dict[str, object]:
-    return {"type": "number", "description": f"How long it holds, up to {TTL_MINUTES_MAX} minutes.", "default": default}
+    return {
+        "type": "number",
+        "description": f"How long it is valid, up to {TTL_MINUTES_MAX} minutes.",
+        "default": default,
+    }
 
 
 TOOLS = (
@@ -104,7 +108,7 @@ TOOLS = (
     ),
     ToolSpec(
         "propose_next_time",
-        "One run at an instant.",
+        "Run once at a given time.",
         {
             "next_run_at": {"type": "string", "description": "ISO 8601 with a zone."},
             "ttl_minutes": _ttl(30),
@@ -115,7 +119,7 @@ TOOLS = (
     ),
     ToolSpec(
         "pause_until",
-        "Pause until an instant within 24 hours, or resume with null.",
+        "Pause until a time within 24 hours, or resume with null.",
         {
             "until": {"type": ["string", "null"], "description": "ISO 8601, or null."},
             "reason": _REASON,
@@ -123,7 +127,7 @@ TOOLS = (
         },
         ("until", "reason"),
     ),
-    ToolSpec("clear_hints", "Back to the owner's own schedule.", {"reason": _REASON, "target": _TARGET}, ("reason",)),
+    ToolSpec("clear_hints", "Return to the owner's schedule.", {"reason": _REASON, "target": _TARGET}, ("reason",)),
     ToolSpec(
         FINAL,
         "End the analysis. Required, once, last.",
@@ -164,9 +168,10 @@ def read_proposal(tool: str, given: Mapping[str, object], now: datetime) -> Prop
 def apply_proposal(
     proposal: Proposal, endpoint: Endpoint, now: datetime, author: str, floor_ms: int, cron: CronReader
 ) -> Change:
-    """The endpoint after the proposal, by the same acts and bounds as a user's. `floor_ms` is the tenant's minimum.
+    """The endpoint after the proposal, applied with the same actions and bounds as for a user. `floor_ms` is the
+    tenant's minimum.
 
-    Raises AdviceRefused where a person, or a rule, decided otherwise.
+    Raises AdviceRefused if a person or a rule decided otherwise.
     """
     match proposal.tool:
         case "propose_interval":
@@ -188,7 +193,7 @@ def apply_proposal(
 
 
 def misfits(spec: ToolSpec, given: Mapping[str, object]) -> dict[str, str]:
-    """Which arguments do not fit the tool's schema, and why; by name."""
+    """Maps the names of invalid arguments to the reason why they do not fit the tool's schema."""
     faults = {name: "is required" for name in spec.required if given.get(name) in (None, "", [])}
     for name, value in given.items():
         schema = spec.properties.get(name)
@@ -214,7 +219,7 @@ def _misfit(schema: Mapping[str, object], value: object) -> str:
 
 
 def proposal_in_words(proposal: Proposal) -> str:
-    """`every 20s for 10m`, `pause until ...`: what a proposal asks for, without why."""
+    """`every 20s for 10m`, `pause until ...`: the effect of a proposal without its reason."""
     match proposal.tool:
         case "propose_interval":
             ttl_ms = proposal.ttl // timedelta(milliseconds=1)

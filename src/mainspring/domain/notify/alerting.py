@@ -1,9 +1,9 @@
-"""When an alert has something to tell: once for each change of state. Pure.
+"""Decide when an alert fires: once for each change of state. Pure.
 
-A thing (an endpoint, a tenant, a webhook, an execution) is well or in trouble, for every alert that watches it; the
-state is kept in the database and moves only here. Told is the change, not the condition: a hundred failures are one
-message.
-A cooldown puts a message off, so that what flaps is told now and then, and what is still in trouble is told at last.
+For every alert that watches it, a subject (an endpoint, a tenant, a webhook, an execution) is healthy or in trouble.
+The state is stored in the database and changes only here. Alerts fire on changes, not while a condition lasts: a
+hundred failures are one message. A cooldown delays a message, so a flapping subject is reported now and then, and a
+lasting problem is reported in the end.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from mainspring.domain.notify.subscription import Alert, AlertKind, Subscription
 from mainspring.domain.run import RunStatus, RunTrigger
 
 OPEN, CLOSE, FORGET = "open", "close", "forget"
-# Trouble that ends by itself, and that is told.
+# Troubles that can end, and whose end is reported.
 HEALING = (AlertKind.FAILING, AlertKind.LATE, AlertKind.QUOTA, AlertKind.MODEL_FAILING, AlertKind.OVERDUE)
 OF_ENDPOINTS = (
     AlertKind.FAILING, AlertKind.PARKED, AlertKind.LATE, AlertKind.ADVICE_PAUSED, AlertKind.PROPOSAL_WAITING,
@@ -27,11 +27,11 @@ ENDED_PROPOSALS = (
     EventType.PROPOSAL_APPROVED, EventType.PROPOSAL_REJECTED, EventType.PROPOSAL_EXPIRED, EventType.PROPOSAL_WITHDRAWN,
 )  # fmt: skip
 
-Signal = tuple[AlertKind, str, str]  # which trouble, what becomes of it, whose
+Signal = tuple[AlertKind, str, str]  # kind of trouble, transition, subject
 
 
 class AlertState(Struct, frozen=True):
-    """How one alert sees one trouble of one thing. `revision` is +1 with every write: who comes late writes nothing."""
+    """How one alert sees one trouble of one subject. `revision` grows with every write, so a late writer loses."""
 
     subscription_id: str
     tenant_id: str
@@ -40,8 +40,8 @@ class AlertState(Struct, frozen=True):
     is_open: bool
     since: datetime
     revision: int
-    notified_at: datetime | None = None  # when trouble was last told
-    notify_at: datetime | None = None  # when it will be, should it last: a cooldown is in the way
+    notified_at: datetime | None = None  # when the trouble was last reported
+    notify_at: datetime | None = None  # when it will be reported if it lasts: a cooldown is active
 
     @property
     def key(self) -> tuple[str, AlertKind, str]:
@@ -56,7 +56,7 @@ class Late(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True):
-    """A change of state; `tells` is what to tell of it, if anything."""
+    """A change of state; `tells` is what to report, if anything."""
 
     alert: Subscription
     state: AlertState
@@ -72,7 +72,7 @@ States = Mapping[tuple[str, AlertKind, str], AlertState]
 def endpoints_in_question(
     events: Iterable[StoredEvent], alerts: Sequence[Subscription], states: States
 ) -> set[tuple[str, str]]:
-    """The (tenant, endpoint) pairs whose events may change a state: few, where most runs change nothing."""
+    """The (tenant, endpoint) pairs whose events may change a state: few, because most runs change nothing."""
     watched = {alert.tenant_id for alert in alerts}
     is_open = {(state.trouble, state.subject_id) for state in states.values() if state.is_open}
     return {
@@ -91,7 +91,7 @@ def judge(
     jobs: Mapping[str, str],
     now: datetime,
 ) -> list[Turn]:
-    """The turns that events lead to, in their order; `jobs` says the job of every endpoint in question."""
+    """The changes of state that events cause, in order; `jobs` maps each endpoint to its job."""
     known = dict(states)
     turns: list[Turn] = []
     for stored in events:
@@ -113,7 +113,7 @@ def judge(
 
 
 def judge_lateness(late: Sequence[Late], alerts: Sequence[Subscription], states: States, now: datetime) -> list[Turn]:
-    """The turns that lead from the known states to what is late now."""
+    """The changes of state from the known states to what is late now."""
     turns: list[Turn] = []
     for alert in alerts:
         if not _tracks(alert, AlertKind.LATE):
@@ -136,7 +136,7 @@ def judge_lateness(late: Sequence[Late], alerts: Sequence[Subscription], states:
 
 
 def judge_put_off(alerts: Sequence[Subscription], states: States, now: datetime) -> list[Turn]:
-    """Trouble that lasted longer than the cooldown that kept it from being told."""
+    """Troubles that outlasted the cooldown that delayed their report."""
     by_id = {alert.id: alert for alert in alerts}
     turns: list[Turn] = []
     for state in states.values():
@@ -220,7 +220,7 @@ def _turn(
     if state is None or not state.is_open or event.at < state.since:
         return None
     if trouble is AlertKind.QUOTA and event.at == state.since:
-        return None  # started with the last runs there were, in the claim that found none left
+        return None  # the quota was used up by the claim that started the last runs
     closed = _closed(alert, state, event.at)
     return replace(closed, tells=None) if verb == FORGET else replace(closed, run_id=event.run_id, data=event.data)
 
@@ -241,7 +241,7 @@ def _opened(
         alert.id, alert.tenant_id, trouble, subject_id, True, since, 1 if state is None else state.revision + 1, last
     )
     if trouble not in config.kinds:
-        return Turn(alert, opened, None, since)  # kept, so that its end can be told
+        return Turn(alert, opened, None, since)  # kept, so that the recovery can be reported
     free_at = None if last is None else last + timedelta(milliseconds=config.cooldown_ms)
     if free_at is not None and free_at > now:
         return Turn(alert, replace(opened, notify_at=free_at), None, since)
@@ -249,7 +249,7 @@ def _opened(
 
 
 def _closed(alert: Subscription, state: AlertState, at: datetime) -> Turn:
-    """Well again; told where trouble was, or where only the end of it is wanted."""
+    """Recovered; reported if the trouble was reported, or if only recoveries are wanted."""
     config = _config(alert)
     is_told = AlertKind.RECOVERED in config.kinds and state.trouble in HEALING and state.notify_at is None
     closed = replace(state, is_open=False, revision=state.revision + 1, notify_at=None)
@@ -262,7 +262,7 @@ def _is_enough(event: Event, alert: Subscription) -> bool:
 
 
 def _watches(alert: Subscription, trouble: AlertKind, endpoint_id: str, job_id: str) -> bool:
-    is_about_workflows = trouble is AlertKind.STOPPED  # which belong to no endpoint and no job
+    is_about_workflows = trouble is AlertKind.STOPPED  # these belong to no endpoint and no job
     return _tracks(alert, trouble) and (
         not (endpoint_id or is_about_workflows) or _is_in_scope(alert, endpoint_id, job_id)
     )

@@ -1,7 +1,7 @@
-"""Deliveries: one message to one receiver, and what an attempt at it leads to. Pure.
+"""Deliveries: one message to one receiver, and the consequence of each attempt. Pure.
 
-A message has one row and one id however often it is sent; a receiver that has seen the id has seen the message.
-An attempt that failed is made again, about eight times over a day; a webhook that fails for days is disabled.
+A message has one row and one id for all attempts, so a receiver can recognise duplicates by the id. A failed attempt is
+retried, about eight times over a day. A webhook that fails for days is disabled.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,14 +30,14 @@ PAUSES = tuple(
     )
 )
 ATTEMPTS_MAX = len(PAUSES) + 1
-PAUSE_MAX = timedelta(hours=24)  # whatever a receiver asks for with Retry-After
-JITTER = 0.2  # of a pause, either way
+PAUSE_MAX = timedelta(hours=24)  # upper bound for a receiver's Retry-After
+JITTER = 0.2  # random variation of a pause, either way
 DISABLE_AFTER = timedelta(days=5)
-DISABLE_FAILURES_MIN = 10  # so that one message that never went through does not disable a quiet webhook
+DISABLE_FAILURES_MIN = 10  # so that one undeliverable message does not disable a rarely used webhook
 DISABLE_FAILURES_MAX = 1_000
-TIMEOUT_MS = 15_000  # of one attempt
-ANSWER_CAP = 4_000  # bytes of an answer that are read
-GONE = 410  # says that nobody will ever listen there again
+TIMEOUT_MS = 15_000  # per attempt
+ANSWER_CAP = 4_000  # bytes read of a response
+GONE = 410  # 410 Gone: the receiver does not exist any more
 SNIPPET_MAX = 500
 ERROR_MAX = 500
 
@@ -45,10 +45,10 @@ ERROR_MAX = 500
 class DeliveryStatus(StrEnum):
     PENDING = "pending"
     DELIVERED = "delivered"
-    FAILED = "failed"  # given up; can be sent again by hand
+    FAILED = "failed"  # retries used up; can be sent again manually
     HELD = "held"  # until the quiet hours end
-    DIGESTED = "digested"  # its words went out in the message after the quiet hours
-    DROPPED = "dropped"  # in quiet hours, by choice
+    DIGESTED = "digested"  # its content was part of the summary after the quiet hours
+    DROPPED = "dropped"  # dropped in quiet hours, as configured
 
 
 class Delivery(Struct, frozen=True):
@@ -56,18 +56,18 @@ class Delivery(Struct, frozen=True):
     tenant_id: str
     subscription_id: str
     channel: str  # of an alert; "" for a webhook
-    key: str  # what it tells of: one delivery of it to one channel, whoever makes it
+    key: str  # identifies the reported change: one delivery per change and destination, whichever process creates it
     type: str
     payload: str  # JSON
     status: DeliveryStatus
     attempt: int  # attempts begun
-    next_attempt_at: datetime  # also: until when whoever sends it now has it for itself
+    next_attempt_at: datetime  # also the lease of the process that sends it
     created_at: datetime
     happened_at: datetime
     sent_at: datetime | None = None
     status_code: int | None = None
     error: str | None = None
-    snippet: str = ""  # how the receiver's answer began
+    snippet: str = ""  # beginning of the receiver's response
     duration_ms: int | None = None
 
 
@@ -77,14 +77,14 @@ class Settled(Struct, frozen=True):
     events: tuple[Event, ...] = ()
 
 
-Settle = Callable[[Delivery, Subscription | None, datetime], Settled]  # what a store applies to locked rows
+Settle = Callable[[Delivery, Subscription | None, datetime], Settled]  # applied by a store to locked rows
 Merge = Callable[[Sequence[Delivery], datetime], Delivery]
 
 
 def settle_attempt(
     delivery: Delivery, subscription: Subscription | None, outcome: Outcome, now: datetime, chance: float
 ) -> Settled:
-    """What an attempt's outcome makes of a delivery and its subscription; `chance` from 0 to 1 spreads the retries."""
+    """Applies the outcome of an attempt to a delivery and its subscription; `chance` (0 to 1) spreads the retries."""
     body = outcome.body
     told = replace(
         delivery,
@@ -122,7 +122,7 @@ def webhook_request(
     at: datetime,
     attempt: int,
 ) -> Request:
-    """One attempt at a message to a webhook: signed with its own secrets, redirects not followed."""
+    """One attempt to send a message to a webhook: signed with the webhook's secrets, without following redirects."""
     config = webhook.config
     assert isinstance(config, Webhook)
     url = webhook_url(webhook, open_sealed)
@@ -138,7 +138,7 @@ def webhook_url(webhook: Subscription, open_sealed: Callable[[str, str], str]) -
 
 
 def hidden_parts(url: str) -> tuple[str, ...]:
-    """Where tokens stand in an address: path and query, the end of the one and the values of the other."""
+    """The parts of a URL that may hold tokens: the last path segment and the query values."""
     path, _, query = url.partition("://")[2].partition("/")[2].partition("?")
     values = [part.partition("=")[2] for part in query.split("&")]
     return tuple(part for part in (path, path.rpartition("/")[2], query, *values) if part)
@@ -149,7 +149,7 @@ def message_action(url: str, payload: str) -> HttpAction:
 
 
 def _next_attempt_at(delivery: Delivery, outcome: Outcome, now: datetime, chance: float) -> datetime | None:
-    """None: that was the last one."""
+    """The pause before the next attempt; None after the last one."""
     if delivery.attempt >= ATTEMPTS_MAX:
         return None
     pause = PAUSES[max(delivery.attempt, 1) - 1] * (1 + JITTER * (2 * chance - 1))
@@ -159,7 +159,7 @@ def _next_attempt_at(delivery: Delivery, outcome: Outcome, now: datetime, chance
 
 def _reason_to_disable(subscription: Subscription, outcome: Outcome, now: datetime) -> str:
     if not isinstance(subscription.config, Webhook):
-        return ""  # an alert that cannot be told by one way may be told by another; people decide
+        return ""  # an alert may still reach people through another destination, so they decide
     if outcome.status_code == GONE:
         return "the receiver answered 410 Gone"
     count, since = subscription.failure_count, subscription.failing_since or now

@@ -1,8 +1,8 @@
-"""Which events somebody wants: names, or the beginning of names. Pure.
+"""Select events by name or by prefix. Pure.
 
-`run.finished` is that event, `run.*` or `run` every one whose name begins with `run.`, `*` all of them.
-Who came in, and with which keys, is for the owners of a tenant: such events are shown to the scope `admin` alone, and
-go to a webhook only where an owner has named them.
+`run.finished` selects that event, `run.*` or `run` every event whose name starts with `run.`, `*` all events. Logins
+and keys are confidential: such events are shown to the scope `admin` only, and go to a webhook only if an owner
+selected them by name.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ _FAMILIES = tuple(sorted({name.partition(".")[0] for name in _KNOWN}))
 
 
 def check_types(wanted: Iterable[str], *, field: str = "types") -> tuple[str, ...]:
-    """Normalised: whole names, `family.*` and `*`, each once. Nothing wanted is all wanted."""
+    """The normalised selection: full names, `family.*` and `*`, each once. An empty selection selects all."""
     checked: dict[str, None] = {}
     for text in wanted:
         name = text.strip()
@@ -50,7 +50,7 @@ def check_types(wanted: Iterable[str], *, field: str = "types") -> tuple[str, ..
             checked[f"{family}.*"] = None
         else:
             near = did_you_mean(name, (*_KNOWN, *_FAMILIES)) or "; `mainspring events` and the reference list them"
-            raise InvalidInput(f"no event is called '{shown(name)}'{near}", field=field, value=shown(name))
+            raise InvalidInput(f"event '{shown(name)}' does not exist{near}", field=field, value=shown(name))
     if checked and ALL not in checked:
         return tuple(checked)
     return (ALL, *(each for each in checked if each != ALL and names_confidential((each,))))
@@ -61,7 +61,7 @@ def is_wanted(name: str, types: tuple[str, ...]) -> bool:
 
 
 def is_sent(name: str, types: tuple[str, ...]) -> bool:
-    """Whether an event goes to a webhook for these: `*` is all but what is confidential, which must be named."""
+    """Whether an event goes to a webhook with this selection; `*` excludes confidential events, which must be named."""
     return _is_named(name, types) or (ALL in types and name not in CONFIDENTIAL)
 
 

@@ -1,7 +1,7 @@
-"""What a message says: an event for a program, a change of state for a person. Pure.
+"""Build messages: an event for a program, a change of state for a person. Pure.
 
-Plain words, in the order in which somebody who was just woken wants them: what, since when, the last error, the next
-run, where to look.
+Messages to people use plain words in the order of importance: what happened, since when, the last error, the next run,
+where to look.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from mainspring.domain.text import clean_text, spelled_out
 
 LISTED_MAX = 20
 ERROR_MAX = 300
-PAST = {  # what a recovery ended
+PAST = {  # the trouble that a recovery ended
     AlertKind.FAILING: "Failed:",
     AlertKind.LATE: "Late:",
     AlertKind.QUOTA: "Waited:",
@@ -29,7 +29,7 @@ PAST = {  # what a recovery ended
 
 
 class AlertFacts(Struct, frozen=True):
-    """What is known about the thing a turn is about."""
+    """Facts about the subject of a message."""
 
     subject: str  # its name
     since: datetime | None = None
@@ -37,7 +37,7 @@ class AlertFacts(Struct, frozen=True):
     last_error: str = ""
     next_run_at: datetime | None = None
     link: str = ""
-    by: str = ""  # who did it
+    by: str = ""  # the actor
 
 
 class Message(Struct, frozen=True):
@@ -49,7 +49,7 @@ class Message(Struct, frozen=True):
 
 
 def event_payload(stored: StoredEvent, endpoint: str | None) -> str:
-    """What a webhook gets of an event."""
+    """The body that a webhook receives for an event."""
     event = stored.event
     data = {
         "cursor": stored.cursor,
@@ -70,13 +70,13 @@ def message_payload(message: Message) -> str:
 
 
 def read_message(payload: str) -> tuple[str, str]:
-    """Title and text of a payload of an alert."""
+    """Title and text of an alert's payload."""
     data = msgspec.json.decode(payload)["data"]
     return str(data["title"]), str(data["text"])
 
 
 def compose(turn: Turn, facts: AlertFacts, now: datetime) -> Message:
-    """One change of state in words."""
+    """Title and text for one change of state."""
     assert turn.tells is not None
     name = spelled_out(facts.subject)
     title, sentence = _said(turn, facts, name)
@@ -118,7 +118,7 @@ def compose(turn: Turn, facts: AlertFacts, now: datetime) -> Message:
 
 
 def sum_up(messages: Sequence[Message], why: str, now: datetime) -> Message:
-    """Many messages as one: their titles, and the words of none."""
+    """A summary of many messages: their titles only."""
     listed = [f"- {_clock(each.at)}  {each.title}" for each in messages[:LISTED_MAX]]
     if len(messages) > LISTED_MAX:
         listed.append(f"- and {len(messages) - LISTED_MAX} more")

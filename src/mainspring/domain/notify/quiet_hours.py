@@ -1,4 +1,4 @@
-"""Quiet hours: a span of the day in which alerts are held back. Pure."""
+"""Quiet hours: a part of the day in which alerts are held back. Pure."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ def parse_span(text: str, *, field: str = "quiet") -> tuple[int, int]:
     found = _SPAN.fullmatch(text.strip())
     if found is None or found[1] + found[2] == found[3] + found[4]:
         raise InvalidInput(
-            f"{field} '{shown(text)}' is no span of a day; write from and to, such as 22:00-07:00",
+            f"{field} '{shown(text)}' is not a time range; write start and end, such as 22:00-07:00",
             field=field,
             value=shown(text),
         )
@@ -30,7 +30,7 @@ def format_span(quiet: Quiet) -> str:
 
 
 def quiet_until(quiet: Quiet | None, now: datetime) -> datetime | None:
-    """When the quiet hours that we are in end; None where we are in none."""
+    """When the current quiet hours end; None outside quiet hours."""
     if quiet is None:
         return None
     local = now.astimezone(ZoneInfo(quiet.timezone))

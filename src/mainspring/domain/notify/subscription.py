@@ -1,6 +1,6 @@
-"""Subscriptions: who is told of what. A webhook gets events, an alert tells people of changes of state.
+"""Subscriptions: a webhook receives events, an alert notifies people of changes of state.
 
-Both are values: what their owner wrote, and how delivery has gone lately. Secrets in them are sealed.
+Both are values: what their owner wrote, and how deliveries went lately. Their secrets are encrypted.
 """
 
 from datetime import datetime
@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from mainspring.domain.errors import Conflict
 
-SECRETS_MAX = 2  # while one is being replaced, messages are signed with both
-MASK = "••••"  # stands for what is sealed
+SECRETS_MAX = 2  # while a secret is being replaced, messages are signed with both
+MASK = "••••"  # shown instead of an encrypted value
 CHANNELS_MAX = 10
 
 
@@ -21,13 +21,15 @@ class SubscriptionKind(StrEnum):
 
 
 class Webhook(Struct, frozen=True, tag="webhook"):
-    """Its address may hold a token behind the question mark: then the whole is sealed, and `url` is what is shown."""
+    """A webhook. If its URL has a query string, which may hold a token, the URL is encrypted and `url` is the shown
+    form.
+    """
 
     url: str
     types: tuple[str, ...]
-    secrets: tuple[str, ...]  # sealed, newest first
+    secrets: tuple[str, ...]  # encrypted, newest first
     description: str = ""
-    target: str = ""  # the address, sealed; "": all of it is shown
+    target: str = ""  # the encrypted URL; "": `url` is complete
 
 
 class AlertKind(StrEnum):
@@ -45,17 +47,17 @@ class AlertKind(StrEnum):
 
 
 ALERT_MEANING: dict[AlertKind, str] = {
-    AlertKind.FAILING: "An endpoint failed as often in a row as the alert says.",
-    AlertKind.RECOVERED: "What was failing, late or over quota has recovered.",
-    AlertKind.ADVICE_PAUSED: "A rule or the model paused an endpoint or put it to sleep.",
-    AlertKind.MODEL_FAILING: "A session of the language model failed: its server, its key or its answers.",
-    AlertKind.PARKED: "An endpoint was taken out of the schedule, because its workers were lost too often.",
+    AlertKind.FAILING: "An endpoint reached the alert's number of consecutive failures.",
+    AlertKind.RECOVERED: "An endpoint, workflow, model or quota that was in trouble has recovered.",
+    AlertKind.ADVICE_PAUSED: "A rule or the model paused an endpoint.",
+    AlertKind.MODEL_FAILING: "A model session failed: its server, its key or its answers.",
+    AlertKind.PARKED: "An endpoint was parked because its workers were lost too often.",
     AlertKind.LATE: "An endpoint was due and did not start in time.",
-    AlertKind.QUOTA: "The tenant used up its runs of the month.",
-    AlertKind.WEBHOOK_DISABLED: "A webhook failed for so long that it was disabled.",
-    AlertKind.STOPPED: "An execution of a workflow stopped and waits for a person.",
-    AlertKind.OVERDUE: "Executions of workflows should have moved a minute ago and did not.",
-    AlertKind.PROPOSAL_WAITING: "In mode ask, advice proposed a change to an endpoint, and it waits for a person.",
+    AlertKind.QUOTA: "The tenant used up its monthly runs.",
+    AlertKind.WEBHOOK_DISABLED: "A webhook was disabled after failing for days.",
+    AlertKind.STOPPED: "An execution stopped and waits for a person.",
+    AlertKind.OVERDUE: "Executions are overdue by more than a minute.",
+    AlertKind.PROPOSAL_WAITING: "In mode ask, advice proposed a change to an endpoint; it waits for approval.",
 }
 
 
@@ -66,7 +68,7 @@ class DestinationKind(StrEnum):
 
 
 class Destination(Struct, frozen=True):
-    """Where an alert goes. Its target may hold a token, so it is sealed, and `shown` stands for it."""
+    """The destination of an alert. Its target may hold a token, so it is encrypted, and `shown` is displayed."""
 
     id: str
     kind: DestinationKind
@@ -75,12 +77,12 @@ class Destination(Struct, frozen=True):
 
 
 class DuringQuiet(StrEnum):
-    DIGEST = "digest"  # held back, and sent as one message when the quiet hours end
+    DIGEST = "digest"  # held back and sent as one message when the quiet hours end
     DROP = "drop"
 
 
 class Quiet(Struct, frozen=True):
-    """A span of every day, by the clock of a time zone, in minutes since midnight; it may pass midnight."""
+    """A daily time range in a time zone, in minutes since midnight; may cross midnight."""
 
     from_minute: int
     to_minute: int
@@ -91,10 +93,10 @@ class Quiet(Struct, frozen=True):
 class Alert(Struct, frozen=True, tag="alert"):
     kinds: tuple[AlertKind, ...]
     channels: tuple[Destination, ...]
-    failures: int = 3  # in a row, before an endpoint is failing
-    endpoint_id: str = ""  # of this endpoint alone
-    job_id: str = ""  # of the endpoints of this job alone
-    cooldown_ms: int = 0  # from one message about a thing to the next
+    failures: int = 3  # consecutive failures until an endpoint counts as failing
+    endpoint_id: str = ""  # only this endpoint
+    job_id: str = ""  # only the endpoints of this job
+    cooldown_ms: int = 0  # minimum time between messages about one subject
     quiet: Quiet | None = None
     description: str = ""
 
@@ -108,11 +110,11 @@ class Subscription(Struct, frozen=True):
     version: int
     created_at: datetime
     updated_at: datetime
-    active_since: datetime  # what happened before is none of its business
-    failing_since: datetime | None = None  # no delivery has succeeded since then
-    failure_count: int = 0  # attempts in a row
+    active_since: datetime  # earlier events are ignored
+    failing_since: datetime | None = None  # no delivery has succeeded since
+    failure_count: int = 0  # consecutive attempts
     disabled_reason: str = ""
-    managed_by: str = ""  # the configuration source that describes it; "": people alone do
+    managed_by: str = ""  # the document source that describes it; "": managed by people
 
     @property
     def kind(self) -> SubscriptionKind:
@@ -120,17 +122,17 @@ class Subscription(Struct, frozen=True):
 
 
 def secret_place(tenant_id: str, subscription_id: str) -> str:
-    """What the secrets of a webhook are sealed to."""
+    """Encryption context of a webhook's secrets."""
     return f"{tenant_id}|{subscription_id}|secret"
 
 
 def target_place(tenant_id: str, subscription_id: str) -> str:
-    """What the address of a webhook is sealed to."""
+    """Encryption context of a webhook's URL."""
     return f"{tenant_id}|{subscription_id}|url"
 
 
 def destination_place(tenant_id: str, subscription_id: str, channel_id: str) -> str:
-    """What the target of a channel is sealed to."""
+    """Encryption context of a destination's target."""
     return f"{tenant_id}|{subscription_id}|channel:{channel_id}"
 
 

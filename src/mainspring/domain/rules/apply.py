@@ -1,9 +1,9 @@
-"""From a judged rule to what happens: hysteresis, cooldown, and the change to its target. Pure.
+"""Apply a judged rule: hysteresis, cooldown, and the change to its target. Pure.
 
-A rule fires when its condition was true on as many finished runs in a row as it asks for, and its target's cooldown is
-over. What it does goes through the same acts as a user's hint or pause, so the same bounds hold. Where a person decided
-otherwise the act is refused: the rule, the endpoint and an event say so. In mode `ask` the act becomes a proposal, and
-in shadow mode an event.
+A rule fires when its condition was true on the required number of consecutive finished runs and the cooldown of its
+target is over. Its actions are those of a user's hint or pause, so the same bounds apply. If a person decided
+otherwise, the action is refused, and the rule, the endpoint and an event record that. In mode `ask` the action becomes
+a proposal; in shadow mode it becomes an event only.
 """
 
 from collections.abc import Iterable
@@ -39,36 +39,36 @@ MODES_IN_WORDS = "live, ask, shadow or off"
 
 
 def strictest(modes: Iterable[str | None]) -> str:
-    """Of several modes that concern one act, the one that holds; None is not set, so live."""
+    """The strictest of several modes that apply to one action; None counts as live."""
     return max((mode or LIVE for mode in modes), key=MODES.index)
 
 
 class RuleState(Struct, frozen=True):
-    """What a rule remembers about one endpoint: as the one it reads (streak, fault), or its target (fired, refused)."""
+    """What a rule remembers about one endpoint: the one it reads (streak, fault) or its target (fired, refused)."""
 
     streak: int = 0
     fired_at: datetime | None = None
     fault: str = ""
-    refused: str = ""  # why its newest act was refused; "" where it was done
+    refused: str = ""  # why the newest action was refused; "" if it was applied
 
 
 class Firing(Struct, frozen=True):
-    """One act of a rule on its target, to be applied to the locked row."""
+    """One action of a rule, to be applied to the locked row of its target."""
 
     rule: Rule
     rule_id: str
     tenant_id: str
     target_id: str
-    run_id: str  # the finished run that it answers
+    run_id: str  # the finished run that triggered it
     mode: str = LIVE
-    confined_to: str = ""  # the endpoint that it belongs to, where its owner does not let it act on siblings
-    subject_id: str = ""  # the endpoint that it belongs to, where that is not its target
+    confined_to: str = ""  # the rule's endpoint, if its owner does not let it act on siblings
+    subject_id: str = ""  # the rule's endpoint, if that is not the target
 
 
 def counted(state: RuleState, verdict: bool | str, for_runs: int) -> RuleState:
-    """One more finished run was judged: the fault is that of this evaluation, or none.
+    """Counts one more judged run; the fault is that of this evaluation, or none.
 
-    Nobody counts further than the rule asks: that would be a write each time.
+    The streak stops at the number that the rule requires: counting on would cost a write for every run.
     """
     if verdict is True:
         grown = min(state.streak + 1, max(for_runs, state.streak))
@@ -78,7 +78,7 @@ def counted(state: RuleState, verdict: bool | str, for_runs: int) -> RuleState:
 
 
 def is_ripe(rule: Rule, subject: RuleState, target: RuleState, now: datetime) -> bool:
-    """Whether it fires now: true often enough in a row, and not within its target's cooldown."""
+    """Whether the rule fires now: true on enough consecutive runs, and its target not in cooldown."""
     if subject.streak < rule.for_runs:
         return False
     cooldown = timedelta(milliseconds=rule.effective_cooldown_ms)
@@ -86,15 +86,16 @@ def is_ripe(rule: Rule, subject: RuleState, target: RuleState, now: datetime) ->
 
 
 def fire(firing: Firing, endpoint: Endpoint, now: datetime, cron: CronReader) -> Change:
-    """The target after the rule, and what to tell. Never raises for what a rule asks: that is told as a fault.
+    """Returns the target after the rule, and the events. Never raises for what a rule asks: that becomes a fault event.
 
-    Repeating what already holds changes expiries and tells nothing: a condition that stays true is one decision.
+    Repeating a hint or pause that is already active extends its expiry without an event: a condition that stays true is
+    one decision.
     """
     return answer(firing, endpoint, now, cron)[0]
 
 
 def answer(firing: Firing, endpoint: Endpoint, now: datetime, cron: CronReader) -> tuple[Change, str]:
-    """The same as `fire`, and why nothing of it was done; "" where it was."""
+    """Like `fire`, and also returns why nothing was done; "" if the rule was applied."""
     rule = firing.rule
     if not endpoint.can_run:
         return Change(endpoint), ""
@@ -131,7 +132,7 @@ def author(rule: Rule) -> str:
 
 
 def action_in_words(rule: Rule) -> str:
-    """`every 20s for 10m, run now`: what the rule does, without why."""
+    """`every 20s for 10m, run now`: the actions of the rule without its reason."""
     words = []
     if rule.clear_hints:
         words.append("clear hints")
@@ -149,7 +150,7 @@ def action_in_words(rule: Rule) -> str:
 
 
 def act_on(rule: Rule, endpoint: Endpoint, now: datetime, cron: CronReader) -> Change:
-    """All that the rule does, or none of it. Hints come before the wake-up, so that the first run is already theirs."""
+    """Applies all actions of the rule or none. Hints come before the wake-up, so that they apply to the first run."""
     by, why = author(rule), rule.why
     events: list[Event] = []
     current = endpoint
@@ -181,7 +182,7 @@ def _take(change: Change, events: list[Event]) -> Endpoint:
 
 
 def same_but_for_time(old: Endpoint, new: Endpoint) -> bool:
-    """Only expiries moved: the hint or pause was there already, with the same words, and no run moved."""
+    """Whether only expiries moved: the same hint or pause was active, and no run moved."""
     if old == new:
         return True
     if (old.one_shot_hint is None) != (new.one_shot_hint is None) or old.next_run_at != new.next_run_at:
@@ -193,7 +194,7 @@ def same_but_for_time(old: Endpoint, new: Endpoint) -> bool:
 
 
 def _proposed(firing: Firing, now: datetime) -> StoredProposal:
-    """Valid as long as the shortest of what the rule would write."""
+    """Valid as long as the shortest-lived action of the rule."""
     rule = firing.rule
     spans_ms = [rule.pause_ms]
     if rule.interval_ms is not None:

@@ -1,10 +1,10 @@
-"""Recorded runs through another policy: what would have been called, seen and decided. Pure.
+"""Replay recorded runs under another policy: what would have been called, seen and decided. Pure.
 
-Between two recorded runs the last response holds: whoever had called then would have been answered as it was. Both
-policies, the present one and the changed one, are replayed like that over the same span, so they can be compared.
+Between two recorded runs the last response holds: a call at that time is assumed to get the same response. Both
+policies, the current one and the changed one, are replayed over the same span so that they can be compared.
 
-    1 replay    endpoint by endpoint as the governor plans, each finished run judged by the rules, firings applied
-    2 compare   calls, when each recorded failure was seen, and the decisions that only one of the two took
+    1 replay    endpoint by endpoint as the governor plans; finished runs are judged by the rules, firings are applied
+    2 compare   calls, when each recorded failure was seen, and the decisions that only one of the two made
 """
 
 from bisect import bisect_right
@@ -40,7 +40,7 @@ from mainspring.domain.schedule.claim import Claim, Claimant, admit
 from mainspring.domain.schedule.finish import Finished, settle
 from mainspring.domain.schedule.governor import CronReader
 
-RUNS_MAX = 60_000  # of one replay, some seconds; 50,000 recorded runs fit
+RUNS_MAX = 60_000  # per replay, some seconds; 50,000 recorded runs fit
 
 History = Mapping[str, Sequence[RuleResult]]  # by endpoint, oldest first
 
@@ -56,7 +56,7 @@ class ReplayedRun(Struct, frozen=True):
     finished_at: datetime
     ok: bool
     source: str
-    recorded_id: str  # the run whose response held then; "": none was recorded
+    recorded_id: str  # the run whose response held then; "": no run was recorded
 
 
 class Fired(Struct, frozen=True):
@@ -71,11 +71,11 @@ class PolicyReplay(Struct, frozen=True):
     runs: tuple[ReplayedRun, ...]
     fired: tuple[Fired, ...]
     is_cut: bool
-    faults: tuple[str, ...] = ()  # rules that could not be judged, each told once
+    faults: tuple[str, ...] = ()  # rules that could not be evaluated, each reported once
 
 
 class Detection(Struct, frozen=True):
-    """A recorded failure, and how long after it each policy saw it; None: not before it was over."""
+    """A recorded failure, and how long after it each policy saw it; None: not before the recovery."""
 
     endpoint_id: str
     failed_at: datetime
@@ -94,8 +94,8 @@ class BackTest(Struct, frozen=True):
     detections: tuple[Detection, ...]
     only_present: tuple[Fired, ...]
     only_changed: tuple[Fired, ...]
-    limit: int = 0  # the newest so many runs of each endpoint were replayed
-    is_limited: bool = False  # of some endpoint, more were recorded
+    limit: int = 0  # number of newest runs of each endpoint that were replayed
+    is_limited: bool = False  # some endpoint has more recorded runs
 
 
 def back_test(history: History, present: Policy, changed: Policy, cron: CronReader) -> BackTest:
@@ -149,7 +149,9 @@ class _Player:
         return PolicyReplay(tuple(self._runs), tuple(self._fired), len(self._runs) >= RUNS_MAX, tuple(self._faults))
 
     def _first(self, endpoint: Endpoint, begin: datetime) -> Endpoint:
-        """As it is now, without hints; who sleeps begins asleep, the others when they were first recorded."""
+        """The current endpoint without hints; a sleeping one starts asleep, others start when they were first
+        recorded.
+        """
         fresh = replace(
             endpoint, interval_hint=None, one_shot_hint=None, failure_count=0, not_before=None, manual_at=None,
             lease_until=None, slot_at=None, deferred_until=None, anchor_at=begin,
@@ -172,7 +174,7 @@ class _Player:
     def _start(self, endpoint_id: str, at: datetime) -> None:
         claimant = Claimant("backtest", 0, f"run_{len(self._runs)}", (), False)
         reached = admit(self._endpoints[endpoint_id], at, claimant, self._cron)
-        if reached.claim is None:  # only a hint ran out
+        if reached.claim is None:  # only a hint expired
             self._put(reached.endpoint)
             return
         starts = self._starts.get(endpoint_id, [])
@@ -188,7 +190,7 @@ class _Player:
         outcome = Outcome(RunStatus.SUCCESS if ok else RunStatus.FAILURE, held.duration_ms if held else 0)
         ended = Finished(claim, outcome, claim.claimed_at, at)
         settled = settle(self._endpoints[endpoint_id], ended, at, self._cron).endpoint
-        assert settled is not None, "nobody else runs here"
+        assert settled is not None, "no concurrent writer"
         self._put(settled)
         result = held or RuleResult("", endpoint_id, True, "success", None, at, 0, b"")
         self._results[endpoint_id].append(replace(result, run_id=run_id, finished_at=at))
@@ -222,7 +224,7 @@ class _Player:
         return RuleFacts(results, {each.endpoint_id: self._health[each.endpoint_id].at(now) for each in wanted})
 
     def _window(self, wanted: RunWindow) -> tuple[RuleResult, ...]:
-        """As a store reads it; replayed runs are in the order in which they ended."""
+        """The facts as a store reads them; replayed runs are in the order in which they ended."""
         results = self._results[wanted.endpoint_id]
         first = bisect_right(results, wanted.since, key=lambda each: each.finished_at)
         newest = results[max(first, len(results) - RUNS_IN_WINDOW_MAX) :][::-1]
@@ -256,7 +258,7 @@ def _first_seen(replay: PolicyReplay) -> dict[str, datetime]:
 
 
 def _due(endpoint: Endpoint) -> datetime | None:
-    """The next run, or the moment in which a hint runs out, if that is earlier."""
+    """The next run or the expiry of a hint, whichever is earlier."""
     hints = [hint.expires_at for hint in (endpoint.interval_hint, endpoint.one_shot_hint) if hint is not None]
     instants = [at for at in (endpoint.next_run_at, *hints) if at is not None]
     return min(instants, default=None)

@@ -1,7 +1,7 @@
-"""Fields of known shape in a rule: `health.h24.runs`, `siblings.NAME.ok`, `runs[0].at`, `window["1h"].map(r, r.ok)`.
+"""Check fields of known shape in a rule: `health.h24.runs`, `siblings.NAME.ok`, `runs[0].at`. Pure.
 
-A misspelt one would be an error at every evaluation, so it is refused when it is written. One that is compared with
-another type would be false at every evaluation, so its type is declared when a rule is checked. Pure.
+A misspelt field would be an error at every evaluation, so it is refused when the rule is written. A field compared with
+another type would be false at every evaluation, so its type is declared when a rule is checked.
 """
 
 from msgspec import Struct
@@ -36,11 +36,11 @@ _SHAPES: dict[str, tuple[tuple[int, tuple[str, ...]], ...]] = {
     "window": ((2, RUN_FIELDS),),
 }
 _ELEMENT = ((0, RUN_FIELDS),)
-_LISTS = {"runs": 0, "window": 1}  # lists of runs, and how many indexes lead to one
+_LISTS = {"runs": 0, "window": 1}  # lists of runs, and the number of indexes that lead to one
 
 
 class _Loop(Struct, frozen=True):
-    """A round of a loop: its variable, from which token to which it is known, and whose run it is ("": no run)."""
+    """A loop: its variable, the tokens in which it is known, and whose run it is ("": not a run)."""
 
     variable: str
     begin: int
@@ -49,7 +49,7 @@ class _Loop(Struct, frozen=True):
 
 
 def unknown_field(text: str) -> tuple[int, str] | None:
-    """The place of the first field that does not exist, and what is wrong with it."""
+    """The position of the first unknown field, and what is wrong with it."""
     tokens = tokens_of(text)
     loops = _loops(tokens)
     for place, (kind, token, _) in enumerate(tokens):
@@ -61,16 +61,16 @@ def unknown_field(text: str) -> tuple[int, str] | None:
         for depth, known in _ELEMENT if inside and whose else () if inside else _SHAPES.get(token, ()):
             if depth < len(path) and path[depth][0] and path[depth][0] not in known:
                 name, offset = path[depth]
-                way_out = did_you_mean(name, known) or f"; there are {', '.join(known)}"
-                return offset, f"no field {name!r} of {whose}{way_out}"
+                way_out = did_you_mean(name, known) or f"; fields are {', '.join(known)}"
+                return offset, f"unknown field {name!r} of {whose}{way_out}"
     return None
 
 
 def with_types(text: str) -> tuple[str, dict[str, str]]:
     """The text with each field of known type as a variable, and the types: `b` boolean, `s` string, `n` number.
 
-    Fractional numbers become whole ones. A variable has as many characters as the field, so that places stay as they
-    are. Only for a check: what `has` asks about and what is compared with null is left as it is.
+    Fractional numbers become whole ones. A variable has as many characters as the field, so positions do not move. Only
+    for a check: arguments of `has` and fields compared with null stay unchanged.
     """
     tokens = tokens_of(text)
     loops = _loops(tokens)
@@ -116,7 +116,7 @@ def _loops(tokens: list[Token]) -> list[_Loop]:
 
 
 def _loops_over_runs(tokens: list[Token]) -> dict[int, str]:
-    """Where loops over lists of runs begin, and whose runs they are."""
+    """Where loops over lists of runs start, and whose runs they are."""
     found: dict[int, str] = {}
     for start, (kind, token, _) in enumerate(tokens):
         if kind != "name" or token not in _LISTS or (start and tokens[start - 1][1] == "."):
@@ -124,7 +124,7 @@ def _loops_over_runs(tokens: list[Token]) -> dict[int, str]:
         path, place = _path(tokens, start + 1)
         if len(path) != _LISTS[token]:
             continue
-        while _is_loop(tokens, place):  # `.filter(r, ...)` gives runs again; what `.map(r, ...)` gives is not known
+        while _is_loop(tokens, place):  # `.filter(r, ...)` returns runs; the result of `.map(r, ...)` is unknown
             found[place] = token
             if tokens[place + 1][1] != "filter":
                 break
@@ -138,7 +138,7 @@ def _is_loop(tokens: list[Token], place: int) -> bool:
 
 
 def _closing(tokens: list[Token], place: int) -> int:
-    """Where the bracket that opens at `place` ends; behind the last token if it does not."""
+    """The token after the bracket that matches `place`, or after the last token without a match."""
     depth = 0
     for end in range(place, len(tokens)):
         kind, token, _ = tokens[end]
@@ -150,7 +150,7 @@ def _closing(tokens: list[Token], place: int) -> int:
 
 
 def _path(tokens: list[Token], place: int) -> tuple[list[tuple[str, int]], int]:
-    """What is selected from a variable: names with their places, "" for an index; and the token behind it."""
+    """The selection from a variable: names with their positions, "" for an index; and the next token."""
     found: list[tuple[str, int]] = []
     while place + 1 < len(tokens):
         if tokens[place][1] == "." and tokens[place + 1][0] == "name":

@@ -1,7 +1,7 @@
-"""The health of an endpoint at instants of the past, from its runs in the order in which they finished. Pure.
+"""Compute the health of an endpoint at past times, from its runs in the order in which they finished. Pure.
 
-A back-test and `rules test` count with this what a store counts for the planner: the runs that finished in the last
-1, 4 and 24 hours before an instant, both ends included.
+A back-test and `rules test` use this in place of the store: the runs that finished in the last 1, 4 and 24 hours before
+a time, both ends included.
 """
 
 from bisect import bisect_left
@@ -14,7 +14,7 @@ from mainspring.domain.rules.run_window import HEALTH_SPANS
 
 
 class _Sum(Struct, frozen=True):
-    """All runs up to an instant: the difference of two sums is the health of the span between them."""
+    """Running sums of all runs up to a time: the difference of two sums is the health of the span between them."""
 
     at: datetime
     runs: int
@@ -27,12 +27,12 @@ class HealthSums:
         self._sums: list[_Sum] = []
 
     def add(self, finished_at: datetime, ok: bool, duration_ms: int) -> None:
-        """Add a run that finished after all those added before, or with them."""
+        """Adds a run that finished at or after all runs added so far."""
         last = self._sums[-1] if self._sums else _Sum(finished_at, 0, 0, 0)
         self._sums.append(_Sum(finished_at, last.runs + 1, last.successes + ok, last.duration_ms + duration_ms))
 
     def at(self, now: datetime) -> Health:
-        """The health when all runs added so far had finished, and no other one."""
+        """The health at the time when all runs added so far had finished."""
         hour, four, day = (self._since(now - span) for span in HEALTH_SPANS)
         return hour, four, day
 

@@ -1,9 +1,10 @@
-"""A page of finished runs through the rules of their jobs: who is judged, with which facts, and what follows. Pure.
+"""Judge a page of finished runs by the rules of their jobs: which rules, with which facts, and what follows. Pure.
 
     1 want      which endpoints' runs must be read to judge this page
     2 decide    run by run, rule by rule: judge, count, fire
 
-The worker reads and writes; nothing here does. The same page and facts give the same decisions, in the same order.
+The worker reads and writes; this module does neither. The same page and facts give the same decisions in the same
+order.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ NO_STATE = RuleState()
 
 
 class StoredRule(Struct, frozen=True):
-    """`endpoint_id` is None for a rule of the whole job."""
+    """A stored rule. `endpoint_id` is None for a rule of the whole job."""
 
     id: str
     tenant_id: str
@@ -36,13 +37,13 @@ class StoredRule(Struct, frozen=True):
 
 
 class FinishedRun(Struct, frozen=True):
-    """That a run ended, in the order in which runs did."""
+    """A finished run, in the order in which runs finished."""
 
     tenant_id: str
     endpoint_id: str
     run_id: str
     at: datetime
-    failures: int = 0  # in a row, this one included
+    failures: int = 0  # consecutive failures, including this run
 
 
 class JobMember(Struct, frozen=True):
@@ -54,7 +55,7 @@ class JobMember(Struct, frozen=True):
     name: str
     paused_until: datetime | None
     failures: int = 0
-    advice: str = ",".join(POWERS)  # what its owner lets advice do
+    advice: str = ",".join(POWERS)  # what its owner allows advice to do
     cron: str | None = None
     interval_ms: int | None = None
     hint_ms: int | None = None
@@ -77,11 +78,11 @@ class RuleResult(Struct, frozen=True):
     finished_at: datetime
     duration_ms: int
     body: bytes
-    detail: str = ""  # with the response headers, where a rule reads them
+    detail: str = ""  # with the response headers, if a rule reads them
 
 
 class RuleHealth(Struct, frozen=True):
-    """Finished runs of a span; a rate of no runs is None, never 0."""
+    """Statistics over finished runs of a span; the rate over no runs is None, never 0."""
 
     runs: int
     successes: int
@@ -96,9 +97,10 @@ Health = tuple[RuleHealth, RuleHealth, RuleHealth]  # over 1, 4 and 24 hours
 
 
 class FactsWanted(Struct, frozen=True):
-    """What to read about an endpoint: its newest results, and its present health.
+    """What to read about an endpoint: its newest results and its current health.
 
-    A planner may be behind, so newest is as of a page: results up to the run `upto`, or of runs started by `until`.
+    The planner may lag behind, so "newest" refers to the page: results up to the run `upto`, or of runs started by
+    `until`.
     """
 
     endpoint_id: str
@@ -110,7 +112,7 @@ class FactsWanted(Struct, frozen=True):
 
 
 class HealthWanted(Struct, frozen=True):
-    """The health of an endpoint at an instant: runs that finished later do not count."""
+    """Asks for the health of an endpoint at a time: runs that finished later do not count."""
 
     endpoint_id: str
     until: datetime
@@ -124,7 +126,7 @@ class RuleFacts(Struct, frozen=True):
 
 
 class PastRead(Struct, frozen=True):
-    """The answer to a RunWindow or to HealthWanted."""
+    """The rows that answer a RunWindow or HealthWanted."""
 
     runs: tuple[RuleResult, ...] = ()
     health: Health | None = None
@@ -134,7 +136,7 @@ WindowReader = Callable[[RunWindow], tuple[RuleResult, ...]]
 
 
 class JudgedPage(Struct, frozen=True):
-    """Finished runs that no rule has judged yet, and everything the rules of their jobs start from."""
+    """Finished runs that no rule has judged yet, and everything the rules of their jobs need."""
 
     cursor: str
     upto: str
@@ -156,7 +158,7 @@ Deciding = Generator[RunWindow | HealthWanted | None, PastRead | None, Decisions
 
 
 class Tested(Struct, frozen=True):
-    """One recorded run and which rules would have fired at it."""
+    """One recorded run and the rules that would have fired at it."""
 
     run_id: str
     endpoint: str  # its name
@@ -166,12 +168,12 @@ class Tested(Struct, frozen=True):
 
 
 def mode_of(modes: Mapping[str, str], tenant_id: str, endpoint_id: str) -> str:
-    """The strictest of what is set for everything, the tenant and the endpoint."""
+    """The strictest mode set globally, for the tenant and for the endpoint."""
     return strictest(modes.get(scope) for scope in ("all", f"tenant:{tenant_id}", f"endpoint:{endpoint_id}"))
 
 
 def want(page: JudgedPage) -> list[FactsWanted]:
-    """Results as of the page's runs; health is read later, as of each run."""
+    """Asks for results as of the page's runs; health is read later, as of each run."""
     by_id = {member.id: member for member in page.members}
     names = {(member.job_id, member.name): member.id for member in page.members}
     wanted: dict[str, tuple[int, bool]] = {}
@@ -180,7 +182,7 @@ def want(page: JudgedPage) -> list[FactsWanted]:
         runs_of.setdefault(run.endpoint_id, []).append(run.run_id)
 
     def add(endpoint_id: str | None, history: int = 0, headers: bool = False) -> None:
-        """One result before those of the page as well: a sibling may not have finished its run of the page yet."""
+        """Also asks for one result before the page: a sibling may not have finished its run of the page yet."""
         if endpoint_id is not None and endpoint_id in by_id:
             most, was_headers = wanted.get(endpoint_id, (0, False))
             count = len(runs_of.get(endpoint_id, ())) + 1 + history
@@ -201,7 +203,7 @@ def want(page: JudgedPage) -> list[FactsWanted]:
     return [
         FactsWanted(endpoint_id, count, headers=headers, upto=max(runs_of[endpoint_id]))
         if endpoint_id in runs_of
-        # One of its runs may have begun by then and ended later: `_as_of` leaves it out.
+        # One of its runs may have started by then and ended later: `_as_of` leaves it out.
         else FactsWanted(endpoint_id, count + 1, headers=headers, until=last_at)
         for endpoint_id, (count, headers) in wanted.items()
     ]
@@ -217,7 +219,7 @@ def member_of(endpoint: Endpoint, failures: int) -> JobMember:
 
 
 def decide(page: JudgedPage, facts: RuleFacts, window: WindowReader) -> Decisions:
-    """All of it at once; `window` gives the runs of a window, newest first. `facts` has the health that rules read."""
+    """Decides the whole page at once; `window` returns the runs of a window, newest first, `facts` the health."""
     steps = deciding(page, facts)
     found: PastRead | None = None
     while True:
@@ -230,11 +232,10 @@ def decide(page: JudgedPage, facts: RuleFacts, window: WindowReader) -> Decision
 
 
 def deciding(page: JudgedPage, facts: RuleFacts) -> Deciding:
-    """The same with a stop before each judgement, at which others may have their turn.
+    """Like `decide`, but yields before each judgement so that other tasks can run.
 
-    At a stop that gives a window, the runs of that window are wanted: they are read one after the other, when a rule
-    asks for them, so that a page never holds more than one in memory. Health that `facts` lacks is asked for the same
-    way, as of the judged run.
+    A yielded window asks for its runs: windows are read one at a time, when a rule needs them, so a page never holds
+    more than one in memory. Health that `facts` lacks is requested the same way, as of the judged run.
     """
     by_id = {member.id: member for member in page.members}
     names = {(member.job_id, member.name): member for member in page.members}
@@ -275,7 +276,7 @@ def deciding(page: JudgedPage, facts: RuleFacts) -> Deciding:
         key = (stored.id, subject.id)
         before = states.get(key, NO_STATE)
         if isinstance(verdict, str) and sight.lacks_data:
-            verdict = False  # who has never run cannot be judged yet, and that is no fault of the rule
+            verdict = False  # an endpoint that has never run cannot be judged yet; that is not a fault of the rule
         after = counted(before, verdict, rule.for_runs)
         if after != before:
             put(key, after)
@@ -292,15 +293,15 @@ def deciding(page: JudgedPage, facts: RuleFacts) -> Deciding:
 
 
 def _ended_at(run: FinishedRun, facts: RuleFacts) -> datetime:
-    """As its row says, where it is known: the event may be some milliseconds off."""
+    """The time from the row, if known: the event may be some milliseconds off."""
     own = (each.finished_at for each in facts.results.get(run.endpoint_id, ()) if each.run_id == run.run_id)
     return next(own, run.at)
 
 
 def _as_of(run: FinishedRun, endpoint_id: str, facts: RuleFacts) -> tuple[RuleResult, ...]:
-    """An endpoint's results as they were known when a run ended, newest first; its own begin with that run.
+    """An endpoint's results as known when a run ended, newest first; those of the judged endpoint start with that run.
 
-    A planner that is behind must not judge a run by what came after it.
+    A planner that lags behind must not judge a run by what came after it.
     """
     results = facts.results.get(endpoint_id, ())
     if endpoint_id == run.endpoint_id:
@@ -327,14 +328,14 @@ def _pairs(page: JudgedPage, by_id: Mapping[str, JobMember]) -> Iterator[tuple[F
 
 
 class _Past(Struct, frozen=True):
-    """The window that was read last: rules of one endpoint that ask for the same one share it."""
+    """Keeps the window read last: rules of one endpoint that need the same one share it."""
 
     window: RunWindow | None = None
     runs: tuple[RuleResult, ...] = ()
 
 
 class _RuleView:
-    """What one rule sees at one finished run."""
+    """The variables of one rule at one finished run."""
 
     def __init__(
         self,
@@ -404,14 +405,14 @@ class _RuleView:
                 return Seen(result.duration_ms)
 
     def _runs(self) -> Seen:
-        """This run and those before it, newest first, with their bodies."""
+        """This run and earlier ones, newest first, with their bodies."""
         results = self._results[:HISTORY_MAX]
         seen = [self._bodies.of(each.run_id, each.body) for each in results]
         value = [{**self._listed(each), "body": body.value} for each, body in zip(results, seen, strict=True)]
         return all_seen(value, [*seen, Seen(None, 7 * len(results), 100 * len(results))])
 
     def _window(self) -> Seen:
-        """Each span that the rule names, as a list of runs like `runs`; bodies only where it reads some."""
+        """Each span that the rule names, as a list of runs like `runs`; bodies only if the rule reads them."""
         assert self._past.window is not None, "who reads it was asked for it"
         has_bodies = self._past.window.bodies
         runs: list[tuple[datetime, dict[str, object], Seen]] = []
@@ -442,7 +443,7 @@ class _RuleView:
         }
 
     def _schedule(self) -> Seen:
-        """The endpoint's own schedule and the interval hint in force; null where there is none."""
+        """The endpoint's schedule and the active interval hint; null without one."""
         member, now = self._subject, self._page.now
         is_hinted = member.hint_until is not None and member.hint_until > now
         value = {
@@ -463,7 +464,7 @@ class _RuleView:
         return seen
 
     def _look_at_siblings(self, newest: Sequence[tuple[JobMember, tuple[RuleResult, ...]]]) -> tuple[Seen, bool]:
-        """All that the rule names, and whether one of them has never run."""
+        """All siblings that the rule names, and whether one of them has never run."""
         seen: list[Seen] = []
         value: dict[str, object] = {}
         lacks_data = False

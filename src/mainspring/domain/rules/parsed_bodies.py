@@ -1,4 +1,4 @@
-"""Responses as the values that rules read, with what judging them may cost. Pure."""
+"""Responses as the values that rules read, with the cost of judging them. Pure."""
 
 import msgspec
 from msgspec import Struct
@@ -8,7 +8,7 @@ from mainspring.domain.rules.rule import Seen
 
 
 class ParsedBodies:
-    """Each body of a page is parsed once, and so are the siblings that several rules read."""
+    """Parses each body of a page once, including those of siblings that several rules read."""
 
     def __init__(self) -> None:
         self._seen: dict[str, Seen] = {}
@@ -26,7 +26,7 @@ def body_seen(body: bytes) -> Seen:
 
 
 def headers_seen(detail: str) -> Seen:
-    """Names in lower case; several values of one name are joined."""
+    """Header names in lower case; several values of one name are joined."""
     try:
         pairs = msgspec.json.decode(detail or "{}", type=_Detail).headers
     except msgspec.DecodeError:

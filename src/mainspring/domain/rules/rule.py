@@ -1,14 +1,15 @@
-"""Rules: what an owner wants to happen when responses say something. Read, checked and judged here. Pure.
+"""Rules: read, check and judge what an owner wants to happen when responses match a condition. Pure.
 
     when: body.visitors >= 5000        a CEL condition over a finished run and its siblings
-    for: 2                             true on so many finished runs in a row
+    for: 2                             true on this many consecutive finished runs
     interval: 20s, ttl: 10m            what to do: hints, runs, pauses
-    target: traffic_monitor            to whom, if not to the rule's own endpoint
-    cooldown: 10m                      how often at most
+    target: traffic_monitor            the endpoint to change, if not the rule's own
+    cooldown: 10m                      minimum time between two firings
 
-A rule sees the response, earlier runs, windows of time, health, siblings, the schedule: see OWN and VARIABLES below.
-It is judged on the finished runs it reads: its own endpoint's, and those of the siblings it names. A condition that
-cannot be judged (missing field, wrong type, too much work) is false, with the reason, and never an exception.
+A rule sees the response, earlier runs, windows of time, health, siblings, the schedule: see OWN and VARIABLES below. It
+is judged on the finished runs it reads: those of its endpoint and of the siblings it names. The rule that must not
+break: a condition that cannot be evaluated (missing field, wrong type, too much work) is false with a reason, never an
+exception.
 """
 
 import re
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 FOR_RUNS_MAX = 1_000
 REASON_MAX = 1_000
-RULES_MAX = 50  # of one endpoint or job: each is judged at every finished run
+RULES_MAX = 50  # per endpoint or job: each rule is judged at every finished run
 RUN_COOLDOWN_MS = 1_000  # two rules that run each other's endpoints must not become a load test
 HISTORY_MAX = 10
 TTL_MS_MAX = int(HINT_TTL_MAX.total_seconds() * 1000)
@@ -71,7 +72,7 @@ OWN = frozenset(
 )  # fmt: skip
 LISTS = frozenset(
     {"runs", "history", run_window.NAME}
-)  # to pass 1,000 runs to Python and back takes longer than all else
+)  # passing 1,000 runs to Python and back takes longer than everything else
 VARIABLES = OWN | {"siblings", "endpoint", "now"}
 KEYS = (
     "name", "when", "for", "interval", "ttl", "run", "pause", "resume", "clear_hints", "target", "cooldown", "reason",
@@ -107,7 +108,7 @@ class Rule(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Mentions(Struct, frozen=True):
-    """What a condition reads: variables, siblings by name with their places, and whether it reads all of them."""
+    """What a condition reads: variables, siblings by name with their positions, and whether it reads all of them."""
 
     names: frozenset[str]
     siblings: tuple[tuple[str, int], ...]  # name and offset
@@ -116,7 +117,7 @@ class Mentions(Struct, frozen=True):
 
 
 class Seen(Struct, frozen=True):
-    """A variable's value, how many values it holds and how many bytes it came from: what judging it may cost."""
+    """A variable's value, the number of values in it and its bytes: the cost of judging it."""
 
     value: object
     nodes: int = 1
@@ -124,12 +125,12 @@ class Seen(Struct, frozen=True):
 
 
 def read_rule(document: object, default_name: str) -> Rule:
-    """A rule from the mapping that a user wrote; raises InvalidInput with the key at fault."""
+    """Reads a rule from the mapping that a user wrote. Raises InvalidInput with the invalid key."""
     if not isinstance(document, Mapping):
         raise InvalidInput(f"rule '{shown(document)}' is not a mapping; write `when: ...` and what to do", field="rule")
     for key in document:
         if key not in KEYS:
-            hint = did_you_mean(str(key), KEYS) or f"; a rule has {', '.join(KEYS)}"
+            hint = did_you_mean(str(key), KEYS) or f"; keys of a rule are {', '.join(KEYS)}"
             raise InvalidInput(f"unknown key '{shown(key)}' in a rule{hint}", field=str(shown(key)))
     name = check_name(document.get("name", default_name), field="name", kind="rule")
     when = document.get("when")
@@ -156,7 +157,7 @@ def read_rule(document: object, default_name: str) -> Rule:
 
 
 def rule_document(rule: Rule) -> dict[str, object]:
-    """The mapping that `read_rule` reads back as the same rule; only what was said."""
+    """The mapping that `read_rule` reads back as the same rule, without defaults."""
     from mainspring.domain.duration import format_duration
 
     said: dict[str, object] = {"name": rule.name, "when": rule.when}
@@ -182,12 +183,12 @@ def rule_document(rule: Rule) -> dict[str, object]:
 
 
 def check_rule(rule: Rule, owner: str | None, members: tuple[str, ...]) -> None:
-    """Refuse what can never work: syntax, types, unbounded cost, names that are no endpoint of the job."""
+    """Refuses what can never work: syntax, types, unbounded cost, names that are not endpoints of the job."""
     text = rule.when
     if len(text) > CHARS_MAX:
         raise _refused(rule.name, "when", f"has {len(text)} characters; at most {CHARS_MAX} are allowed; shorten it")
     if clean_text(text, CHARS_MAX) != text:
-        raise _refused(rule.name, "when", "contains NUL or half a character; leave it out")
+        raise _refused(rule.name, "when", "contains NUL or half a character; remove it")
     growth = shape_of(text).growth
     if growth > GROWTH_MAX:
         raise _refused(rule.name, "when", f"could make its input {growth:.0f} times as large; nest fewer loops")
@@ -201,25 +202,25 @@ def check_rule(rule: Rule, owner: str | None, members: tuple[str, ...]) -> None:
         returns = "BOOL" if each is None else each.return_type().name()
         if returns not in ("BOOL", "DYN"):
             raise _refused(
-                rule.name, "when", f"gives {returns.lower()}; it must be true or false: compare it with something"
+                rule.name, "when", f"returns {returns.lower()}; it must be true or false: compare it with something"
             )
     for name, offset in mentions(text).siblings:
         if name not in members:
-            hint = did_you_mean(name, members) or "; siblings are the endpoints of the same job"
-            raise _refused(rule.name, "when", f"{_place(text, offset)}: no sibling {name!r}{hint}")
+            hint = did_you_mean(name, members) or "; siblings are the other endpoints of the job"
+            raise _refused(rule.name, "when", f"{_place(text, offset)}: unknown sibling {name!r}{hint}")
     if (wrong := run_window.misuse_of(text) or unknown_field(text)) is not None:
         raise _refused(rule.name, "when", f"{_place(text, wrong[0])}: {wrong[1]}")
     if rule.target is not None and rule.target not in members:
         hint = did_you_mean(rule.target, members) or "; a target is an endpoint of the same job"
-        raise _refused(rule.name, "target", f"no endpoint {rule.target!r}{hint}")
+        raise _refused(rule.name, "target", f"unknown endpoint {rule.target!r}{hint}")
     if rule.run_in_ms is not None and rule.target in (None, owner) and not rule.cooldown_ms:
         raise _refused(
-            rule.name, "cooldown", "runs the endpoint it reads, so it would go round without end; give it a cooldown"
+            rule.name, "cooldown", "runs the endpoint it reads, so it would loop forever; give it a cooldown"
         )
 
 
 def _with_types(rule: Rule) -> "cel.Expression | None":
-    """Refuse a comparison of a field with what it can never be, which would be false for ever; numbers mix."""
+    """Refuses a comparison of a field with a type it never has, which would always be false; numbers mix."""
     typed, types = with_types(rule.when)
     try:
         return compile_rewritten(_environment(tuple(sorted(types.items()))), typed)
@@ -232,7 +233,7 @@ def _with_types(rule: Rule) -> "cel.Expression | None":
 
 
 def concerns(rule: Rule, owner: str | None, ran: str) -> bool:
-    """Whether a finished run of the endpoint `ran` is one that this rule reads. A job's rule reads them all."""
+    """Whether the rule reads finished runs of the endpoint `ran`. A rule of a job reads all of them."""
     return owner is None or _reads(rule.when, owner, ran)
 
 
@@ -246,7 +247,9 @@ def _reads(text: str, owner: str, ran: str) -> bool:
 
 
 def judge(text: str, look: Callable[[str], Seen]) -> bool | str:
-    """True or false, or why it could not be judged; `look` is asked only for the variables that the text reads."""
+    """True or false, or why the condition could not be evaluated; `look` is called only for variables that the text
+    uses.
+    """
     data: dict[str, object] = {}
     nodes, size = 0, len(text)
     shape = shape_of(text)
@@ -264,7 +267,7 @@ def judge(text: str, look: Callable[[str], Seen]) -> bool | str:
         return fault_text(rewritten(text).fault(str(fault)))
     if kind == "ERROR":
         return fault_text(rewritten(text).fault(str(plain)))
-    return plain if isinstance(plain, bool) else f"gives {kind.lower()}; it must be true or false"
+    return plain if isinstance(plain, bool) else f"returns {kind.lower()}; it must be true or false"
 
 
 @lru_cache(maxsize=CACHE_MAX)
@@ -293,8 +296,8 @@ def mentions(text: str) -> Mentions:
 
 @lru_cache(maxsize=16)
 def _environment(types: tuple[tuple[str, str], ...] = ()) -> "cel.Env":
-    """Of all rules; or with further variables, for a check of types."""
-    from cel_expr_python import cel  # 40 ms; not before the first rule
+    """The CEL environment of all rules; or with further variables, for a check of types."""
+    from cel_expr_python import cel  # takes 40 ms; delayed until the first rule
 
     kinds = cel.Type
     declared = {"b": kinds.BOOL, "s": kinds.STRING, "n": kinds.DOUBLE}
@@ -335,7 +338,9 @@ def _check_actions(rule: Rule) -> None:
     if rule.ttl_ms is not None and rule.interval_ms is None and rule.run_in_ms is None:
         raise _refused(rule.name, "ttl", "has a ttl but no hint; a ttl belongs to interval or run")
     if rule.run_in_ms is not None and rule.run_in_ms >= (rule.ttl_ms or TTL_MS_MAX):
-        raise _refused(rule.name, "run", "would run after its own ttl; give an earlier run or a longer ttl (up to 24h)")
+        raise _refused(
+            rule.name, "run", "would run after its own ttl; give an earlier run or a longer ttl (at most 24h)"
+        )
 
 
 def _pause(value: object, name: str) -> tuple[int | None, bool]:
@@ -367,7 +372,7 @@ def _duration(document: Mapping[str, object], key: str, min_ms: int, max_ms: int
 
 def _count(value: object, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= FOR_RUNS_MAX:
-        raise _refused(name, "for", f"'{shown(value)}' is no count of runs; give a whole number from 1 to 1000")
+        raise _refused(name, "for", f"'{shown(value)}' is not a count of runs; give a whole number from 1 to 1000")
     return value
 
 

@@ -1,10 +1,10 @@
-"""The runs of a span of time that a rule asks about: `window["1h"]`. Which spans a text names, and what is read. Pure.
+"""Windows of runs that a rule reads: which spans a text names in `window["1h"]`, and which runs they hold. Pure.
 
     avg(window["15m"].map(r, r.duration_ms)) > 2 * avg(window["24h"].map(r, r.duration_ms))
 
-A window holds the endpoint's runs that finished within the span before the judged run ended, that run included, newest
-first. It is bounded three times: a span of at most a day, the newest RUNS_MAX runs of it, and the newest of these whose
-bodies have BYTES_MAX bytes together. Bodies are read only for a text that mentions them.
+A window holds the endpoint's runs that finished within the span before the judged run ended, including that run, newest
+first. It is bounded three times: a span of at most a day, its newest RUNS_MAX runs, and the newest of these whose
+bodies total BYTES_MAX bytes. Bodies are read only for a text that mentions them.
 """
 
 import re
@@ -21,8 +21,8 @@ from mainspring.domain.expressions.map_order import tokens_of
 NAME = "window"
 SPAN_MS_MIN = 1_000
 SPAN_MS_MAX = 86_400_000
-RUNS_MAX = 1_000  # judged in about ten milliseconds; four loops over them stay below the limit of a condition's work
-BYTES_MAX = 250_000  # of bodies: parsed again for every judged run
+RUNS_MAX = 1_000  # judged in about ten milliseconds; four loops over them stay below the work limit of a condition
+BYTES_MAX = 250_000  # total size of bodies, which are parsed again for every judged run
 HEALTH_SPANS = (timedelta(hours=1), timedelta(hours=4), timedelta(hours=24))
 USAGE = 'write window["1h"], with a duration from 1s to 24h'
 
@@ -40,7 +40,7 @@ class RunWindow(Struct, frozen=True):
 
 
 def spans_of(text: str) -> Mapping[str, int]:
-    """The spans that a text asks for: as they are written, in milliseconds. Those that are refused are left out."""
+    """The spans in a text, as written and in milliseconds, without invalid ones."""
     spans = {}
     for written, _ in _uses(text):
         try:
@@ -51,10 +51,10 @@ def spans_of(text: str) -> Mapping[str, int]:
 
 
 def misuse_of(text: str) -> tuple[int, str] | None:
-    """Where a text asks for a window that cannot be, and why."""
+    """Positions of invalid windows in a text, with the reason."""
     for written, offset in _uses(text):
         if written is None:
-            return offset, f"'{NAME}' needs a span as a text of its own; {USAGE}"
+            return offset, f"'{NAME}' needs a span as literal text; {USAGE}"
         try:
             span_ms(written)
         except InvalidInput as fault:
@@ -63,7 +63,7 @@ def misuse_of(text: str) -> tuple[int, str] | None:
 
 
 def reads_bodies(text: str) -> bool:
-    """Whether a field `body` is read of anything: cheap to know, and never wrong the dangerous way."""
+    """Whether any field `body` is read; may be true by mistake, never false by mistake."""
     tokens = tokens_of(text)
     return any(
         (token == "body" and before == ".") or (kind == "text" and "body" in token)
@@ -72,12 +72,12 @@ def reads_bodies(text: str) -> bool:
 
 
 def window_of(endpoint_id: str, spans: Mapping[str, int], until: datetime, bodies: bool) -> RunWindow:
-    """The longest of the spans: the others are its beginning."""
+    """The longest of the spans: the others are a part of it."""
     return RunWindow(endpoint_id, until - timedelta(milliseconds=max(spans.values())), until, bodies)
 
 
 def fitting(sizes: Iterable[int], runs_max: int = RUNS_MAX) -> int:
-    """How many runs, newest first, a window holds whose bodies have these sizes; the newest one always fits."""
+    """How many runs, newest first, fit into a window given the sizes of their bodies; the newest always fits."""
     count = total = 0
     for size in sizes:
         total += size
@@ -92,7 +92,7 @@ def span_ms(written: str) -> int:
 
 
 def _uses(text: str) -> list[tuple[str | None, int]]:
-    """Each mention of the variable: the span that follows it, None for anything else; and its place."""
+    """Each use of the variable: the span that follows it, None for anything else, and its position."""
     tokens = tokens_of(text)
     found: list[tuple[str | None, int]] = []
     for place, (kind, token, offset) in enumerate(tokens):

@@ -1,8 +1,8 @@
-"""Which `now` the governor is given: the anchor rules. Pure.
+"""Choose the `now` that the governor is given: the anchor rules. Pure.
 
-A run's decision is anchored at its slot when it started within a small tolerance of it, so that 60 s means 60.000 s
-without drift; else at the moment it really started. What is changed between runs is planned again from that same
-anchor, so an edit that does not concern the schedule moves nothing; what is then overdue runs at once.
+A decision is anchored at the slot if the run started within a small tolerance of it, so that 60 s means 60.000 s
+without drift; otherwise at the actual start. A change between runs is planned again from the same anchor, so an edit
+that does not concern the schedule moves nothing. If the new plan is overdue, the endpoint runs immediately.
 """
 
 from datetime import datetime, timedelta
@@ -27,13 +27,17 @@ from mainspring.domain.schedule.governor import (
 )
 
 START_TOLERANCE = timedelta(seconds=1)
-CRON_TOLERANCE = timedelta(seconds=5)  # a busy moment; by more than this no owner's minimum is undercut
+CRON_TOLERANCE = timedelta(seconds=5)  # a busy moment; no owner's minimum is undercut by more than this
 BY_CRON = (BASELINE_CRON, CLAMPED_MIN, CLAMPED_MAX)
-FAULTY_DELAY = timedelta(minutes=5)  # long enough not to spin on a poisoned endpoint, short enough to heal by itself
+FAULTY_DELAY = timedelta(
+    minutes=5
+)  # long enough not to busy-loop on a failing endpoint, short enough to recover without help
 
 
 def plan_first(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
-    """Give a new schedule its first run: cron at its next occurrence, an interval at its own phase of the interval."""
+    """Plans the first run of a new schedule: cron at its next occurrence, an interval at the endpoint's phase of
+    the interval.
+    """
     if endpoint.cron is not None:
         return replan(replace(endpoint, anchor_at=now), now, cron)
     assert endpoint.interval_ms is not None
@@ -44,11 +48,11 @@ def plan_first(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
 def plan_after_run(
     endpoint: Endpoint, slot_at: datetime, started_at: datetime, finished_at: datetime, cron: CronReader
 ) -> Endpoint:
-    """Plan from the slot or the start; a slow run whose next slot is already past is planned from its end."""
+    """Plans from the slot or the start; a slow run whose next slot has already passed is planned from its end."""
     anchor_at = slot_at if slot_at <= started_at <= slot_at + START_TOLERANCE else started_at
     decision = plan_on_time(anchor_at, endpoint, cron)
     if _is_moved_cron(endpoint, decision) and slot_at <= started_at <= slot_at + CRON_TOLERANCE:
-        # A minute cron with a minimum of a minute: a start some seconds late must not cost the next time of the cron.
+        # A minute cron with a minimum of a minute: a start some seconds late must not skip the next occurrence.
         anchor_at = slot_at
         decision = plan_on_time(anchor_at, endpoint, cron)
     if decision.next_run_at < finished_at:
@@ -58,7 +62,7 @@ def plan_after_run(
 
 
 def plan_on_time(anchor_at: datetime, endpoint: Endpoint, cron: CronReader) -> Decision:
-    """The governor's decision; a cron that the minimum moved goes to the next of its own times, and stays on them."""
+    """The governor's decision; a cron run moved by the minimum goes to the next occurrence, so it stays on its grid."""
     decision = plan_next_run(anchor_at, endpoint, cron)
     if not _is_moved_cron(endpoint, decision):
         return decision
@@ -72,26 +76,28 @@ def plan_on_time(anchor_at: datetime, endpoint: Endpoint, cron: CronReader) -> D
 
 
 def _is_moved_cron(endpoint: Endpoint, decision: Decision) -> bool:
-    """Whether the minimum moved a run of the cron itself: a hint asks for no time of the cron."""
+    """Whether the minimum moved a run of the cron itself and not of a hint."""
     if endpoint.cron is None or decision.source != CLAMPED_MIN:
         return False
     return any(step.rule == BASELINE_CRON and step.verdict == "won" for step in decision.trail)
 
 
 def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
-    """Plan again from the anchor, in either direction. An overdue interval runs at once, a cron at its next time.
+    """Plans again from the anchor, in either direction. An overdue interval runs immediately, a cron at its next
+    occurrence.
 
-    What is due and would be due at the same instant again keeps its slot: it waits for a worker, not for a plan.
-    Where a one-shot hint asks for this moment too, the run is put down to the hint: somebody wants it now.
+    If the endpoint is due and would be due at the same time again, it keeps its slot: it waits for a worker, not for a
+    plan. If a one-shot hint also asks for this time, the run is attributed to the hint.
     """
-    fresh = without_expired_hints(endpoint, now)[0]  # whoever was fresh at the anchor need not be so now
+    fresh = without_expired_hints(endpoint, now)[0]  # a hint valid at the anchor may have expired by now
     decision = plan_on_time(endpoint.anchor_at, fresh, cron)
     if decision.next_run_at >= now or decision.next_run_at == endpoint.next_run_at:
         return _with(endpoint, endpoint.anchor_at, decision, cron)
     one_shot = fresh.one_shot_hint
     is_asked_for = one_shot is not None and one_shot.next_run_at <= now
     if is_asked_for or (endpoint.cron is not None and decision.source in (BASELINE_CRON, CLAMPED_MIN, PAUSED)):
-        # Nothing ran at `now`, and what passed was min_interval away from the last run: it does not count from here.
+        # Nothing ran at `now`, and the passed time was min_interval away from the last run: the minimum does not count
+        # from here.
         decision = plan_next_run(now, replace(fresh, min_interval_ms=None), cron)
         return _with(endpoint, endpoint.anchor_at, decision, cron)
     overdue = DecisionStep("overdue", now, "moved", "its time by the present rules has passed, so it runs at once")
@@ -99,7 +105,9 @@ def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
 
 
 def nudge(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
-    """Move the next run to what the governor would say now, only if that is earlier. Paused: nothing."""
+    """Moves the next run to what the governor would decide now, only if that is earlier. A paused endpoint stays
+    unchanged.
+    """
     if endpoint.is_paused(now) or endpoint.next_run_at is None or endpoint.deferred_until is not None:
         return endpoint
     decision = plan_next_run(now, endpoint, cron)
@@ -109,14 +117,16 @@ def nudge(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
 
 
 def push_ahead(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
-    """What cannot be planned is tried again after a fixed delay, with the fault in its trail."""
+    """Postpones an endpoint that cannot be planned by a fixed delay, with the error in its trail."""
     later = now + FAULTY_DELAY
     step = DecisionStep("faulty", later, "won", f"planning failed and is tried again later: {fault}")
     return replace(endpoint, next_run_at=later, trail=encode_trail((step,)))
 
 
 def hold_off(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
-    """What threw while it was called or stored is left alone for the same delay, unless its plan lies beyond it."""
+    """Postpones an endpoint that raised while it was called or stored by the same delay, unless its next run is
+    later.
+    """
     later = now + FAULTY_DELAY
     if endpoint.next_run_at is None or endpoint.next_run_at >= later:
         return endpoint
@@ -125,7 +135,7 @@ def hold_off(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
 
 
 def expire_hints(endpoint: Endpoint, now: datetime, cron: CronReader) -> tuple[Endpoint, tuple[Event, ...]]:
-    """Clear what has expired and plan as at that moment: the baseline is back at once, and a downtime is a misfire."""
+    """Clears expired hints and plans from that time: the baseline applies again, and a downtime is a misfire."""
     cleared, events = without_expired_hints(endpoint, now)
     if not events:
         return endpoint, ()
@@ -136,7 +146,7 @@ def expire_hints(endpoint: Endpoint, now: datetime, cron: CronReader) -> tuple[E
 
 
 def without_expired_hints(endpoint: Endpoint, now: datetime) -> tuple[Endpoint, tuple[Event, ...]]:
-    """Clear what has expired; who calls this plans again, so that the baseline is back at once."""
+    """Clears expired hints; the caller plans again, so that the baseline applies again."""
     interval, one_shot = endpoint.interval_hint, endpoint.one_shot_hint
     if interval is None and one_shot is None:
         return endpoint, ()
@@ -155,7 +165,7 @@ def without_expired_hints(endpoint: Endpoint, now: datetime) -> tuple[Endpoint, 
 
 
 def moved(old: Endpoint, new: Endpoint, now: datetime, actor: str) -> tuple[Event, ...]:
-    """What to tell where the next run is another one than before."""
+    """The events to emit if the next run changed."""
     if old.next_run_at == new.next_run_at:
         return ()
     data: dict[str, object] = {
@@ -172,7 +182,7 @@ def _with(endpoint: Endpoint, anchor_at: datetime, decision: Decision, cron: Cro
     next_run_at: datetime | None = decision.next_run_at
     if not endpoint.can_run:
         next_run_at = None
-    elif endpoint.deferred_until is not None:  # over quota: neither a hint nor an edit brings it back earlier
+    elif endpoint.deferred_until is not None:  # over quota: neither a hint nor an edit moves the next run forward
         next_run_at = max(decision.next_run_at, endpoint.deferred_until)
     return replace(
         endpoint,

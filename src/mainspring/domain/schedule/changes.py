@@ -1,7 +1,7 @@
-"""What people, rules and models may do to an endpoint between runs. Pure.
+"""Changes that people, rules and models make to an endpoint between runs. Pure.
 
-Every act computes the endpoint's next value and its events; the next run moves in the same step, so that a store can
-write both in one transaction and the act takes effect at once. An act during a run moves only what comes after it.
+Every function computes the endpoint's next value and its events. The next run moves in the same step, so a store can
+write both in one transaction and the change takes effect immediately. A change during a run only affects later runs.
 """
 
 from collections.abc import Callable
@@ -24,18 +24,20 @@ from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 class Change(Struct, frozen=True):
     endpoint: Endpoint
     events: tuple[Event, ...] = ()
-    proposals: tuple[StoredProposal, ...] = ()  # to be placed among those of the endpoint
+    proposals: tuple[StoredProposal, ...] = ()  # to be merged with the endpoint's other proposals
 
 
-# An edit of anything else moves nothing, even what is due and waits for a worker.
+# An edit of anything else moves nothing, not even a due endpoint that waits for a worker.
 PLANNED_BY = {"cron", "interval_ms", "timezone", "spread", "backoff", "jitter_ms", "min_interval_ms", "max_interval_ms"}
 PHASED_BY = {"cron", "interval_ms", "timezone", "spread"}
 
-Act = Callable[[Endpoint, datetime], Change]  # what a store applies to a locked row, with its own clock's now
+Act = Callable[[Endpoint, datetime], Change]  # applied by a store to a locked row, with the time of the store's clock
 
 
 def put_interval_hint(endpoint: Endpoint, hint: IntervalHint, now: datetime, cron: CronReader) -> Change:
-    """A tightening hint nudges the next run to now + interval; a relaxing one counts from the next decision on."""
+    """Writes a hint. A shorter interval moves the next run to now + interval; a longer one applies from the next
+    decision.
+    """
     data = _hint_data("interval", hint.expires_at, hint.reason, hint.author)
     data["interval_ms"] = hint.interval_ms
     hinted = nudge(replace(endpoint, interval_hint=hint), now, cron)
@@ -46,7 +48,7 @@ def put_one_shot_hint(endpoint: Endpoint, hint: OneShotHint, now: datetime, cron
     data = _hint_data("one_shot", hint.expires_at, hint.reason, hint.author)
     data["at"] = rfc3339(hint.next_run_at)
     withdrawn = endpoint
-    if endpoint.one_shot_hint is not None:  # overwritten, it no longer asks for a run of its own
+    if endpoint.one_shot_hint is not None:  # once overwritten, it no longer requests a run
         withdrawn = replan(replace(endpoint, one_shot_hint=None), now, cron)
     hinted = nudge(replace(withdrawn, one_shot_hint=hint), now, cron)
     return _moved(endpoint, hinted, now, hint.author, EventType.HINT_WRITTEN, data)
@@ -55,7 +57,7 @@ def put_one_shot_hint(endpoint: Endpoint, hint: OneShotHint, now: datetime, cron
 def clear_hints(
     endpoint: Endpoint, now: datetime, actor: str, cron: CronReader, *, interval: bool = True, one_shot: bool = True
 ) -> Change:
-    """Clear both hints, or one of the two places."""
+    """Clears both hints, or one of them."""
     kept = replace(
         endpoint,
         interval_hint=None if interval else endpoint.interval_hint,
@@ -68,7 +70,7 @@ def clear_hints(
 
 
 def expire_hints(endpoint: Endpoint, now: datetime, cron: CronReader) -> Change:
-    """What the clock does to hints whose time ran out between runs: the baseline comes back at once."""
+    """Clears hints that expired between runs: the baseline applies again."""
     return Change(*anchor.expire_hints(endpoint, now, cron))
 
 
@@ -82,10 +84,11 @@ def pause(
     *,
     advice_may_resume: bool = False,
 ) -> Change:
-    """Pause until an instant, or until resumed; by a person alone, unless advice may resume it."""
+    """Pauses until a given time or until resumed. Advice can end the pause only if it may resume the endpoint."""
     if until is not None and until <= now:
         raise InvalidInput(
-            f"cannot pause until {rfc3339(until)}, it is already {rfc3339(now)}; give a later instant",
+            f"cannot pause until {rfc3339(until)}, which is not after the current time {rfc3339(now)}; give "
+            "a later time",
             field="until",
             value=rfc3339(until),
         )
@@ -102,7 +105,7 @@ def pause(
 
 
 def resume(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
-    """End a pause, and take a parked endpoint back into the schedule."""
+    """Ends a pause, and unparks a parked endpoint."""
     if not endpoint.is_paused(now) and endpoint.parked_at is None:
         return Change(endpoint)
     freed = replace(
@@ -120,7 +123,9 @@ def resume(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> C
 
 
 def request_run(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
-    """Idle: starts now and resets backoff. Running: one is queued. Queued: joins it. The cadence is kept."""
+    """Requests a run. Idle: it starts now and resets backoff. Running: one is queued. Queued: joins it. The cadence
+    stays.
+    """
     _refuse_if_stopped(endpoint, now)
     if endpoint.manual_at is not None:
         return Change(endpoint)
@@ -154,7 +159,7 @@ def set_job_active(endpoint: Endpoint, active: bool, now: datetime, actor: str, 
 
 
 def edit(old: Endpoint, new: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
-    """Take over a new configuration. Only a changed schedule that never ran yet gets a new phase."""
+    """Applies a new configuration. Only a changed schedule that has never run gets a new phase."""
     fields = [name for name in Endpoint.__struct_fields__ if getattr(old, name) != getattr(new, name)]
     if not fields:
         return Change(old)
@@ -169,15 +174,15 @@ def edit(old: Endpoint, new: Endpoint, now: datetime, actor: str, cron: CronRead
 def _refuse_if_stopped(endpoint: Endpoint, now: datetime) -> None:
     if endpoint.can_run and endpoint.deferred_until is not None and endpoint.deferred_until > now:
         raise QuotaExceeded(
-            f"endpoint {endpoint.name!r} waits until {rfc3339(endpoint.deferred_until)} because its tenant used up "
-            "its runs of the month; raise the quota runs_per_month or wait",
+            f"endpoint {endpoint.name!r} waits until {rfc3339(endpoint.deferred_until)} because its tenant "
+            "used up its monthly runs; raise the quota runs_per_month or wait",
             quota="runs_per_month",
             limit=0,
         )
     if endpoint.can_run:
         return
     if endpoint.archived_at is not None:
-        why, way_out = "is archived", "an archived endpoint never runs again; add a new one"
+        why, way_out = "is archived", "an archived endpoint never runs again; create a new one"
     elif endpoint.parked_at is not None:
         why, way_out = f"is parked ({endpoint.parked_reason})", "resume it first"
     else:

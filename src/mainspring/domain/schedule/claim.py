@@ -1,13 +1,13 @@
-"""What becomes of a due endpoint when a worker reaches for it. Pure.
+"""Decide what happens to a due endpoint when a worker claims it. Pure.
 
-    lease over     its worker is lost: retry the slot with the same id, or leave it as unknown; park the likely cause
+    lease over     its worker is lost: retry the slot with the same id, or close it as unknown; park the likely cause
     over quota     deferred once, to the first of the next month
-    paused         a slot that was given back is left; only a requested run starts
+    paused         a released slot is dropped; only a requested run starts
     owed           a slot that was released, or is being caught up, starts
     requested      a manual run starts
     due            it starts, unless only an expired hint asked for it; if it is late, by its misfire policy
 
-The answer is a Transition: the endpoint's next value and every row and event that goes with it. `end_lost` and
+The result is a Transition: the endpoint's next value and every row and event that goes with it. `end_lost` and
 `give_back` end the runs of workers that died or shut down, before their leases are over.
 """
 
@@ -33,7 +33,7 @@ from mainspring.domain.schedule.governor import (
 MISFIRE_GRACE = timedelta(seconds=30)  # up to here a start is late, beyond it a misfire
 CRON_LATENESS_MAX = timedelta(hours=1)
 BACKOFF_STALE_AFTER = timedelta(hours=1)
-MISSED_COUNTED_MAX = 1_000  # counting crons costs some 20 us each inside the claim; more are "1,000 or more"
+MISSED_COUNTED_MAX = 1_000  # counting cron slots costs some 20 us each inside the claim; more are "1,000 or more"
 
 
 class Claim(Struct, frozen=True):
@@ -63,7 +63,7 @@ class Claim(Struct, frozen=True):
 
 
 class Closing(Struct, frozen=True):
-    """How a run that is still `running` ends without a result of its own."""
+    """How a run in state `running` ends without its own result."""
 
     run_id: str
     status: RunStatus
@@ -83,7 +83,7 @@ class Transition(Struct, frozen=True):
 
 
 class Claimant(Struct, frozen=True):
-    """Who claims, and what the claim needs from outside the pure function."""
+    """The claiming worker, and what the claim needs from outside the pure function."""
 
     worker: str
     lease_margin_ms: int
@@ -103,7 +103,7 @@ def admit(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> 
     if paused and endpoint.manual_at is None:
         return Transition(replan(replace(endpoint, slot_at=None), now, cron))
     if endpoint.slot_at is not None and (not paused or endpoint.trigger is RunTrigger.MANUAL):
-        # Before a manual run that may wait beside it, so that no slot is lost; a manual one that was given back is it.
+        # Before a manual run that may wait as well, so that no slot is lost; a released manual run is this slot itself.
         owed = replace(endpoint, manual_at=None) if endpoint.trigger is RunTrigger.MANUAL else endpoint
         return _start(owed, now, by, endpoint.slot_at, endpoint.trigger, endpoint.attempt + 1)
     if endpoint.manual_at is not None:
@@ -117,7 +117,7 @@ def _due(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> T
     assert endpoint.next_run_at is not None
     if endpoint.next_run_at > now:
         return Transition(endpoint, events=expired)
-    # A one-shot may be as late as its expiry allows: the misfire policy is about the slots of the baseline.
+    # A one-shot may be as late as its expiry allows: the misfire policy applies to slots of the baseline.
     if now - endpoint.next_run_at <= MISFIRE_GRACE or endpoint.source == AI_ONE_SHOT:
         return _start(endpoint, now, by, endpoint.next_run_at, RunTrigger.SCHEDULE, 1, events=expired)
     return _misfire(endpoint, now, by, cron, expired)
@@ -159,17 +159,19 @@ def _start(
 
 
 def end_lost(endpoint: Endpoint, now: datetime, together: int, cron: CronReader) -> Transition:
-    """End the run of a worker that died: its slot is due again at once, or closed as unknown (at most once).
+    """Ends the run of a worker that died: its slot is due again, or closed as unknown (at most once).
 
-    `together` says how many of the runs that died at the same time are of endpoints that have lost their workers at
-    least as often in a row. Each is as likely to be the cause as the others, so a loss counts that much less.
+    `together` counts the runs lost at the same time whose endpoints have lost their workers at least as often in a row.
+    Each is equally likely to be the cause, so a loss counts that much less.
     """
     why = f"worker {endpoint.claimed_by} died before it recorded a result"
     return _due_again(_end_lost(endpoint, now, why, together, cron), now)
 
 
 def give_back(endpoint: Endpoint, now: datetime, cron: CronReader) -> Transition:
-    """End the run of a worker that shuts down, which is no loss; its slot is due again, or unknown (at most once)."""
+    """Ends the run of a worker that shuts down, which is not a loss; its slot is due again, or unknown (at most
+    once).
+    """
     again = endpoint.on_lost_worker is LostWorkerPolicy.RETRY
     why = "its worker shut down; " + ("the slot runs again" if again else "the call may have been delivered")
     status = _status_without_result(endpoint)
@@ -181,7 +183,7 @@ def give_back(endpoint: Endpoint, now: datetime, cron: CronReader) -> Transition
 
 
 def _take_over(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> Transition:
-    """The lease is over: its holder is dead or stopped, and the fence keeps a late result from counting."""
+    """Ends the run whose lease is over: its holder is dead or stopped, and the fence rejects a late result."""
     why = f"worker {endpoint.claimed_by} was lost: no result before the lease ended"
     ended = _end_lost(endpoint, now, why, 1, cron)
     owed = ended.endpoint
@@ -213,26 +215,26 @@ def _status_without_result(endpoint: Endpoint) -> RunStatus:
 
 
 def _free(endpoint: Endpoint) -> Endpoint:
-    """Without its worker. The epoch moves on even where nothing starts: a late result must not count."""
+    """Without its worker. The epoch always increases: a late result must not count."""
     return replace(endpoint, lease_until=None, claimed_by="", claim_epoch=endpoint.claim_epoch + 1)
 
 
 def _owe(free: Endpoint, now: datetime, cron: CronReader, closed: Closing, gone: Event) -> Transition:
-    """Keep the slot to be started again, unless it may run only once, or the endpoint may not run now."""
+    """Keeps the slot to be started again, unless it may run only once or the endpoint may not run now."""
     assert free.slot_at is not None
     if free.on_lost_worker is LostWorkerPolicy.RETRY and free.can_run and not free.is_paused(now):
         return Transition(free, closed=closed, events=(gone,))
-    manual = free.trigger is RunTrigger.MANUAL  # the schedule keeps its own cadence
+    manual = free.trigger is RunTrigger.MANUAL  # the schedule keeps its cadence
     left = replace(free, slot_at=None, anchor_at=free.anchor_at if manual else now)
     return _leave(left, now, cron, closed, gone)
 
 
 def _due_again(ended: Transition, now: datetime) -> Transition:
-    """A slot that is owed starts as soon as a worker has a place for it."""
+    """Makes an owed slot due as soon as a worker has a free place."""
     endpoint = ended.endpoint
     if endpoint.slot_at is None:
         return ended
-    asked = endpoint.trigger is RunTrigger.MANUAL  # then the schedule's own next run stays where it is
+    asked = endpoint.trigger is RunTrigger.MANUAL  # the schedule's next run stays where it is
     due = replace(endpoint, manual_at=now) if asked else replace(endpoint, next_run_at=now)
     return replace(ended, endpoint=due)
 
@@ -240,7 +242,7 @@ def _due_again(ended: Transition, now: datetime) -> Transition:
 def _leave(left: Endpoint, now: datetime, cron: CronReader, closed: Closing, gone: Event) -> Transition:
     try:
         return Transition(replan(left, now, cron), closed=closed, events=(gone,))
-    except Exception as fault:  # thrown further, it would leave the old lease to be taken over again at once, for ever
+    except Exception as fault:  # raised further, it would leave the old lease to be taken over again forever
         text = f"{type(fault).__name__}: {fault}"
         event = Event(EventType.ENDPOINT_FAULTY, now, left.tenant_id, left.id, "", "system", {"fault": text})
         return Transition(push_ahead(left, now, text), closed=closed, events=(gone, event))
@@ -250,7 +252,7 @@ def _defer(endpoint: Endpoint, now: datetime) -> Transition:
     first = (now.astimezone(UTC).replace(day=1) + timedelta(days=32)).replace(
         day=1, hour=0, minute=0, second=0, microsecond=0
     )
-    later = max(first, endpoint.next_run_at or first)  # a pause, or a rare cron, may lie beyond the month
+    later = max(first, endpoint.next_run_at or first)  # a pause or a rare cron may be later than the next month
     deferred = replace(endpoint, next_run_at=later, deferred_until=first, manual_at=None, slot_at=None)
     data: dict[str, object] = {"until": rfc3339(first), "quota": "runs_per_month"}
     event = Event(EventType.QUOTA_DEFERRED, now, endpoint.tenant_id, endpoint.id, "", "system", data)
@@ -260,12 +262,12 @@ def _defer(endpoint: Endpoint, now: datetime) -> Transition:
 def _misfire(
     endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader, before: tuple[Event, ...]
 ) -> Transition:
-    """Too late to be merely late: which of the slots that passed still run is the misfire policy's to say.
+    """Decides by the misfire policy which of the missed slots still run.
 
-    1. the newest slots that the policy would run: one, or `catch_up_max`
-    2. without those that are later than the endpoint accepts
-    3. the oldest of them starts now; a catch-up goes on with the next one when it settles
-    4. all others are summed up in one `missed` row
+    1. Take the newest slots that the policy runs: one, or `catch_up_max`.
+    2. Drop those that are later than the endpoint accepts.
+    3. Start the oldest now; a catch-up continues with the next one when this one finishes.
+    4. Record all others in one `missed` row.
     """
     slot_at = endpoint.next_run_at
     assert slot_at is not None
@@ -281,13 +283,13 @@ def _misfire(
     missed, told = _missed(endpoint, now, by, slot_at, due - len(slots))
     events = (*before, *told)
     if not slots:
-        # Nothing ran now: a cron goes on from its anchor, so that min_interval cannot push it off its grid.
+        # Nothing ran now: a cron continues from its anchor, so that min_interval cannot push it off its grid.
         anchor_at = endpoint.anchor_at if endpoint.source == BASELINE_CRON else now
         skipped = replan(replace(endpoint, anchor_at=anchor_at, next_run_at=None), now, cron)
         return Transition(skipped, missed=missed, events=events)
     if not catch_up or len(slots) == 1:
         return _start(endpoint, now, by, slots[0], RunTrigger.SCHEDULE, 1, missed=missed, events=events)
-    endpoint = replace(endpoint, anchor_at=now)  # settling goes on with the slots up to here, and no further
+    endpoint = replace(endpoint, anchor_at=now)  # finishing continues with the slots up to here, and no further
     return _start(endpoint, now, by, slots[0], RunTrigger.CATCH_UP, 1, missed=missed, events=events)
 
 
@@ -302,7 +304,7 @@ def _lateness_max(endpoint: Endpoint) -> timedelta | None:
 
 
 def _count_due(endpoint: Endpoint, slot_at: datetime, now: datetime, cron: CronReader) -> int:
-    """How many slots from `slot_at` up to now there were; crons are counted up to MISSED_COUNTED_MAX."""
+    """The number of slots from `slot_at` up to now; crons are counted up to MISSED_COUNTED_MAX."""
     if endpoint.source == BASELINE_CRON and endpoint.cron is not None:
         count, at = 1, slot_at
         while count < MISSED_COUNTED_MAX and (at := _following(endpoint, at, cron)) <= now:
@@ -315,7 +317,7 @@ def _count_due(endpoint: Endpoint, slot_at: datetime, now: datetime, cron: CronR
 def _newest_slots(endpoint: Endpoint, slot_at: datetime, now: datetime, most: int, cron: CronReader) -> list[datetime]:
     """The newest slots from `slot_at` up to now, at most `most`, oldest first."""
     if endpoint.source == BASELINE_CRON and endpoint.cron is not None:
-        back = timedelta(minutes=1)  # a window that grows backwards from now: thousands may lie before it
+        back = timedelta(minutes=1)  # a window that grows backwards from now: thousands of slots may precede it
         while True:
             at = max(slot_at, now - back)
             slots = [slot_at] if at == slot_at else []
@@ -335,7 +337,7 @@ def _following(endpoint: Endpoint, at: datetime, cron: CronReader) -> datetime:
 
 
 def _step(endpoint: Endpoint, slot_at: datetime) -> timedelta:
-    """The distance of an interval endpoint's slots; zero where the plan was for one instant only."""
+    """The distance between slots of an interval endpoint; zero if the plan was a single time."""
     if endpoint.source == BASELINE_INTERVAL:
         return timedelta(milliseconds=intended_interval_ms(endpoint, slot_at)[0])
     if endpoint.source == AI_INTERVAL and endpoint.interval_ms is not None:

@@ -1,8 +1,8 @@
-"""Judge whether a clock was set, and plan again what a clock that was ahead has planned. Pure.
+"""Detect that a clock was set, and replan what a clock that was ahead has planned. Pure.
 
-A step is a change of the clock that the passage of time does not explain. After a step back, runs that were planned
-under the earlier clock are too far away: `bring_back` moves them by the step, but never beyond what their schedule
-allows from now on. A cron slot that ran while the clock was ahead does not run again when its time comes.
+A step is a change of the clock that the passage of time does not explain. After a step back, runs planned under the
+earlier clock are too far away: `bring_back` moves them by the step, but never beyond what their schedule allows from
+now. A cron slot that ran while the clock was ahead does not run again when its time comes.
 """
 
 from datetime import datetime, timedelta
@@ -18,14 +18,14 @@ from mainspring.domain.schedule.changes import Change
 from mainspring.domain.schedule.governor import CronReader, DecisionStep, decode_trail, encode_trail, plan_next_run
 from mainspring.domain.schedule.hint import HINT_TTL_MAX
 
-STEP_MIN = timedelta(seconds=2)  # NTP slews smaller differences; a loop that was blocked explains some of them
-AHEAD_MIN = timedelta(seconds=2)  # a stored instant this far in the future was written under another clock
+STEP_MIN = timedelta(seconds=2)  # NTP slews smaller differences; a blocked loop explains some of them
+AHEAD_MIN = timedelta(seconds=2)  # a stored time this far in the future was written under another clock
 SKEW_MAX = timedelta(seconds=30)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 class Reading(Struct, frozen=True):
-    """What a clock showed between two readings of the monotonic clock."""
+    """A reading of a clock between two readings of the monotonic clock."""
 
     at: datetime
     before_ns: int
@@ -50,7 +50,7 @@ class ClockReport(Struct, frozen=True):
 
 
 def step_between(old: Reading, new: Reading) -> timedelta:
-    """How far the clock was set between two readings; zero if the time that passed explains the difference."""
+    """How far the clock was set between two readings; zero if the elapsed time explains the difference."""
     earliest = old.at + _span(new.before_ns - old.after_ns)
     latest = old.at + _span(new.after_ns - old.before_ns)
     if new.at < earliest - STEP_MIN:
@@ -68,9 +68,9 @@ def bring_back(
     lease_margin_ms: int,
     cron: CronReader,
 ) -> Change:
-    """The endpoint as the clock after a step of `back` allows it; unchanged if nothing of it is ahead.
+    """The endpoint after a step of `back`; unchanged if nothing of it is in the future.
 
-    `ran` are the first and the last slot after `now` that have run already.
+    `ran` are the first and the last slot after `now` that have already run.
     """
     if endpoint.lease_until is not None:
         latest = after_ms(now, endpoint.action.timeout_ms + lease_margin_ms)
@@ -82,7 +82,7 @@ def bring_back(
     if ran is not None:
         freed = replace(freed, ran_from_at=ran[0], ran_until_at=ran[1])
     planned = replan(freed, now, cron)
-    if freed.slot_at is not None:  # a slot that is owed: it was due when it was given back
+    if freed.slot_at is not None:  # an owed slot: it was due when it was released
         planned = replace(planned, next_run_at=now)
     was = f"; this run was planned for {rfc3339(endpoint.next_run_at)}" if endpoint.next_run_at else ""
     why = f"the clock was set back by {back.total_seconds():,.0f} s{was}"
@@ -92,7 +92,7 @@ def bring_back(
 
 
 def is_ahead(endpoint: Endpoint, now: datetime, cron: CronReader) -> bool:
-    """Whether an idle endpoint waits for an instant that its schedule cannot ask for at `now`."""
+    """Whether an idle endpoint waits for a time that its schedule cannot ask for at `now`."""
     soon = now + AHEAD_MIN
     if endpoint.anchor_at > soon or (endpoint.manual_at is not None and endpoint.manual_at > soon):
         return True
@@ -114,11 +114,13 @@ def step_event(report: ClockReport, tenant_id: str) -> Event:
 
 
 def _without_future(endpoint: Endpoint, now: datetime, back: timedelta) -> Endpoint:
-    """Everything the earlier clock has written, moved by the step, or dropped where no present clock could write it."""
+    """Moves everything the earlier clock wrote by the step, or drops it if the current clock could not have written
+    it.
+    """
     is_planned_ahead = endpoint.anchor_at > now + AHEAD_MIN
     anchor_at = min(endpoint.anchor_at - back, now) if is_planned_ahead else endpoint.anchor_at
     if is_planned_ahead and endpoint.interval_ms and back % timedelta(milliseconds=endpoint.interval_ms) == _NOTHING:
-        # The slots of the earlier clock lie on the same grid, and some of them have run.
+        # The slots of the earlier clock are on the same grid, and some of them have run.
         anchor_at -= timedelta(milliseconds=1)
     interval, one_shot, not_before = endpoint.interval_hint, endpoint.one_shot_hint, endpoint.not_before
     latest_expiry = now + HINT_TTL_MAX

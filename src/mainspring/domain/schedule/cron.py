@@ -1,17 +1,16 @@
-"""Cron expressions in a time zone: what is accepted, when it fires next, and what it says in words.
+"""Cron expressions in a time zone: validation, next occurrence, description in words.
 
-cronsim reads an expression and says which days match it; the walk along the wall clock is ours. cronsim's own
-iteration may answer with an instant that has passed when it starts in the repeated autumn hour, steps over matches
-after a change that is not a whole hour (Lord Howe), fires at a midnight that does not exist (Cairo), and needs
-200 us for a rare date. tests/domain/test_cron_dst.py shows each.
+cronsim parses an expression and tells which days match; the walk along the wall clock is our own. cronsim's iteration
+may return a time in the past when it starts in the repeated autumn hour, steps over matches after a change that is not
+a whole hour (Lord Howe), fires at a midnight that does not exist (Cairo), and needs 200 us for a rare date.
+tests/domain/test_cron_dst.py shows each case.
 
-Daylight saving is Debian cron's. Of 5 fields, when neither minute nor hour begins with `*`, each occurrence runs
-once: 02:30 in the spring gap runs when the gap ends, 02:30 in autumn runs the first time only. (AWS skips the one
-in the gap.) Every other expression, and any with seconds, follows the wall clock: what the clock skips does not
-run, what it repeats runs again.
+Daylight saving follows Debian cron. If an expression has 5 fields and neither minute nor hour starts with `*`, each
+occurrence runs once: 02:30 in the spring gap runs when the gap ends, 02:30 in autumn runs the first time only. (AWS
+skips the one in the gap.) Every other expression, and any with seconds, follows the wall clock: what the clock skips
+does not run, what it repeats runs again.
 
-`next_after` is strictly after `after`, for any expression, zone and instant before FOREVER: the scheduler relies
-on it.
+The rule that must not break: `next_after` is strictly after `after`, for any expression, zone and time before FOREVER.
 """
 
 import re
@@ -30,7 +29,7 @@ from mainspring.domain.instant import FOREVER
 from mainspring.domain.name import shown
 
 EXPRESSION_LENGTH_MAX: Final = 200
-NEVER_AFTER_YEARS: Final = 50  # the rarest date there is, 29 February on one weekday, recurs within 40
+NEVER_AFTER_YEARS: Final = 50  # the rarest date, 29 February on one weekday, recurs within 40 years
 ALIASES: Final = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -42,10 +41,10 @@ ALIASES: Final = {
 }
 _SECOND: Final = timedelta(seconds=1)
 _ANY_WALL: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - a wall clock has no zone
-_PATTERNS_MAX: Final = 2_048  # at 7 to 10 kB; the draws of `H H * * *` make 1,440 of them
-_DRAWN_MAX: Final = 16_384  # one for each endpoint with an `H`; a miss costs 25 us
+_PATTERNS_MAX: Final = 2_048  # at 7 to 10 kB; `H H * * *` has 1,440 variants
+_DRAWN_MAX: Final = 16_384  # one per endpoint with an `H`; a miss costs 25 us
 _ZONE_LENGTH_MAX: Final = 64  # twice the longest IANA name
-# These load, but mean the machine's own zone or none at all: elsewhere the endpoint would run at other times.
+# These load, but mean the machine's own zone or none: on another machine the endpoint would run at other times.
 _ZONES_REFUSED: Final = frozenset({"localtime", "posixrules", "Factory"})
 
 
@@ -53,8 +52,8 @@ class _Field(NamedTuple):
     name: str
     low: int
     high: int
-    draw_high: int  # the last value `H` may draw: every month has a 28th, and Sunday is 0
-    step_max: int  # a longer step fires once per turn of the field, which is not what it says
+    draw_high: int  # the last value that `H` may take: every month has a 28th, and Sunday is 0
+    step_max: int  # a longer step fires once per cycle of the field, which is not what it says
 
 
 _FIELDS: Final = (
@@ -68,7 +67,7 @@ _FIELDS: Final = (
 _DRAW: Final = re.compile(r"H(?:\(([0-9]+)-([0-9]+)\))?(?:/([0-9]+))?", re.IGNORECASE)
 _STEP: Final = re.compile(r"[^/]+/([0-9]+)")
 _RANGE: Final = re.compile(r"([0-9]+)-([0-9]+)(?:/[0-9]+)?")
-# The fields that cron-descriptor words correctly: it misreads L, # and * in a list, and steps of a list or of L.
+# The fields that cron-descriptor describes correctly: it misreads L, # and * in a list, and steps of a list or of L.
 _VALUE: Final = r"(?:[0-9]+|[A-Z]{3})"
 _PLAIN_FIELD: Final = re.compile(
     rf"\*(/[0-9]+)?|{_VALUE}(-{_VALUE})?(/[0-9]+)?|{_VALUE}(-{_VALUE})?(,{_VALUE}(-{_VALUE})?)+|L|LW|[0-9]L|{_VALUE}#[0-9]"
@@ -76,19 +75,19 @@ _PLAIN_FIELD: Final = re.compile(
 
 
 def check_cron(expression: object, timezone: object, *, endpoint_id: str = "", allow_seconds: bool = True) -> None:
-    """Refuse what `next_after` could not work with, naming the field and the reason."""
+    """Refuses expressions that `next_after` cannot handle, naming the field and the reason."""
     check_timezone(timezone)
     pattern = _pattern(_drawn(_text(expression), endpoint_id))
     if pattern.has_seconds and not allow_seconds:
-        raise _refused(expression, "has 6 fields", "5 are wanted here: leave out the first one, the seconds")
+        raise _refused(expression, "has 6 fields", "use 5 fields here: remove the first one, the seconds")
 
 
 def check_timezone(name: object) -> None:
-    """Accept exactly the IANA names that this installation knows, such as `Europe/Berlin`."""
+    """Accepts exactly the IANA names that this installation knows, such as `Europe/Berlin`."""
     if isinstance(name, str) and name in _known_zones():
         return
     raise InvalidInput(
-        f"time zone '{shown(name)}' is not known; use an IANA name such as 'Europe/Berlin' or 'UTC'"
+        f"time zone '{shown(name)}' is unknown; use an IANA name such as 'Europe/Berlin' or 'UTC'"
         + (_near_zone(name) if isinstance(name, str) else ""),
         field="timezone",
         value=shown(name),
@@ -96,7 +95,7 @@ def check_timezone(name: object) -> None:
 
 
 def next_after(expression: str, timezone: str, after: datetime, endpoint_id: str = "") -> datetime:
-    """The first occurrence strictly after `after`, in UTC; FOREVER where the calendar ends before it."""
+    """The first occurrence strictly after `after`, in UTC; FOREVER if the calendar ends before it."""
     assert after.tzinfo is not None, "a naive datetime would be read in the machine's zone"
     after = after.astimezone(UTC)
     pattern = _pattern(_drawn(_text(expression), endpoint_id) if _draws(expression) else expression)
@@ -126,7 +125,7 @@ def occurrences(
 
 
 class Cron:
-    """What the governor is given to ask for the next occurrence; a test gives it another one."""
+    """Gives the governor the next occurrence; tests replace it."""
 
     def next_after(self, expression: str, timezone: str, after: datetime, endpoint_id: str = "") -> datetime:
         return next_after(expression, timezone, after, endpoint_id)
@@ -147,9 +146,9 @@ def describe(expression: str, endpoint_id: str = "") -> str:
     if needs_both_days or steps_weekdays or not all(map(_PLAIN_FIELD.fullmatch, fields)):
         words = CronSim(text, _ANY_WALL).explain()
     else:
-        from cron_descriptor import ExpressionDescriptor  # 30 ms that only a reader of descriptions pays
+        from cron_descriptor import ExpressionDescriptor  # takes 30 ms, paid only by readers of descriptions
 
-        # The locale is named, else the machine's would choose the language.
+        # The locale is explicit; otherwise the machine would choose the language.
         descriptor = ExpressionDescriptor(" ".join(fields), use_24hour_time_format=True, locale_code="en_US")
         words = descriptor.get_description()
     return words + " (an example: H differs per endpoint)" if _draws(expression) and not endpoint_id else words
@@ -160,7 +159,7 @@ def describe_interval(interval_ms: int) -> str:
 
 
 def _next_once(pattern: "_Pattern", zone: tzinfo, after: datetime) -> datetime:
-    """Each occurrence on the calendar runs once: at its first instant, or when the gap that holds it ends."""
+    """Each occurrence on the calendar runs once: at its first instant, or when the gap around it ends."""
     wall = after.astimezone(zone).replace(tzinfo=None, microsecond=0, fold=0)
     while True:
         wall = pattern.first_from(wall + _SECOND)
@@ -168,16 +167,17 @@ def _next_once(pattern: "_Pattern", zone: tzinfo, after: datetime) -> datetime:
         instant = (wall - first).replace(tzinfo=UTC)
         if first < second:
             return _change_between((wall - second).replace(tzinfo=UTC), instant, zone)
-        # In the second pass of a repeated hour the occurrences of the first pass lie behind us.
+        # In the second pass of a repeated hour the occurrences of the first pass are over.
         if instant > after:
             return instant
 
 
 def _next_on_wall(pattern: "_Pattern", zone: tzinfo, after: datetime) -> datetime:
-    """Whenever the wall clock shows a match, which a gap may prevent and a repeated hour may double.
+    """Runs whenever the wall clock shows a match, which a gap may prevent and a repeated hour may double.
 
-    1. Take the next match on the calendar. 2. If the hour now running will be repeated, a match in the repetition
-    comes before any that lies beyond it. 3. If the match falls into a gap, take the first one after the gap.
+    1. Take the next match on the calendar.
+    2. If the current hour will be repeated, a match in the repetition comes before any later one.
+    3. If the match falls into a gap, take the first one after the gap.
     """
     wall = after.astimezone(zone).replace(tzinfo=None, microsecond=0)
     found = pattern.first_from(wall.replace(fold=0) + _SECOND)
@@ -200,7 +200,7 @@ def _next_on_wall(pattern: "_Pattern", zone: tzinfo, after: datetime) -> datetim
 
 
 def _offsets(wall: datetime, zone: tzinfo) -> tuple[timedelta, timedelta]:
-    """The offsets from UTC of both readings of `wall`: they rise in a gap, fall in a repeated hour, else are equal."""
+    """The UTC offsets of both readings of `wall`: they rise in a gap, fall in a repeated hour, otherwise are equal."""
     local = wall.replace(tzinfo=zone, fold=0)
     first, second = local.utcoffset(), local.replace(fold=1).utcoffset()
     assert first is not None
@@ -245,7 +245,7 @@ class _Pattern:
         self._days_by_shape: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def first_from(self, wall: datetime) -> datetime:
-        """The first match at or after `wall`; OverflowError where 50 years, or the calendar, hold none."""
+        """The first match at or after `wall`; OverflowError if the next 50 years, or the calendar, contain none."""
         year, month, day = wall.year, wall.month, wall.day
         hour, minute, second = self._hour_from[0], self._minute_from[0], self._second_from[0]
         if month in self._months and day in self._days(year, month):
@@ -285,7 +285,7 @@ class _Pattern:
         raise OverflowError("no date matches")
 
     def _days(self, year: int, month: int) -> tuple[int, ...]:
-        """The matching days of a month. Only its shape counts: the weekday it begins with, and its length."""
+        """The matching days of a month. They depend only on its first weekday and its length."""
         shape = monthrange(year, month)
         days = self._days_by_shape.get(shape)
         if days is None:
@@ -326,7 +326,7 @@ def _pattern(expression: str) -> _Pattern:
 
 
 def _check_field(expression: str, field: _Field, text: str) -> None:
-    """Let cronsim judge the field alone, so that a refusal can name it."""
+    """Lets cronsim judge the field alone, so that an error can name it."""
     for term in text.split(","):
         step = _STEP.fullmatch(term)
         if step and int(step[1]) > field.step_max:
@@ -341,7 +341,7 @@ def _check_field(expression: str, field: _Field, text: str) -> None:
 
 
 def _reason(field: _Field, text: str) -> str:
-    """Why cronsim refused the field, as near as its terms tell."""
+    """Why cronsim refused the field, as precisely as possible."""
     for term in text.split(","):
         step = _STEP.fullmatch(term)
         if step and int(step[1]) == 0:
@@ -362,7 +362,7 @@ def _draws(expression: str) -> bool:
 
 @lru_cache(maxsize=_DRAWN_MAX)
 def _drawn(text: str, endpoint_id: str) -> str:
-    """The expression with each `H` replaced by this endpoint's own value, the same for ever (Jenkins' `H`)."""
+    """The expression with each `H` replaced by this endpoint's value, which never changes (Jenkins' `H`)."""
     fields = text.split()
     if len(fields) not in (5, 6) or not _draws(text):
         return text
@@ -395,21 +395,19 @@ def _drawn_term(expression: str, index: int, term: str, endpoint_id: str) -> str
 
 
 def _text(expression: object) -> str:
-    """The expression without spaces at its ends and with its alias expanded."""
+    """The trimmed expression with its alias expanded."""
     if not isinstance(expression, str):
         raise _refused(expression, "is not text", "write 5 fields, for example '*/15 * * * *'")
     text = expression.strip()
     if len(text) > EXPRESSION_LENGTH_MAX:
         raise _refused(
-            expression, f"has {len(text)} characters", f"at most {EXPRESSION_LENGTH_MAX} are read: shorten it"
+            expression, f"has {len(text)} characters", f"at most {EXPRESSION_LENGTH_MAX} are allowed: shorten it"
         )
     if not text:
         raise _refused(expression, "is empty", "write 5 fields, for example '*/15 * * * *'")
     odd = next((c for c in text if c != "\t" and not " " <= c <= "~"), None)
     if odd is not None:
-        raise _refused(
-            expression, f"contains U+{ord(odd):04X}", "only ASCII letters, digits and signs are read: retype it"
-        )
+        raise _refused(expression, f"contains U+{ord(odd):04X}", "only ASCII characters are allowed: retype it")
     return _unaliased(text) if text[0] == "@" else text
 
 
@@ -418,7 +416,9 @@ def _unaliased(text: str) -> str:
     if name in ALIASES:
         return ALIASES[name]
     if name == "@reboot":
-        raise _refused(text, "names no time", "endpoints do not belong to a machine that boots: run it by hand instead")
+        raise _refused(
+            text, "has no time", "endpoints are not tied to the start of a machine: run the endpoint manually instead"
+        )
     if name.startswith("@every"):
         raise _refused(text, "is not cron", "give the endpoint an interval instead")
     raise _refused(text, "is unknown", f"the aliases are {', '.join(ALIASES)}{did_you_mean(name, tuple(ALIASES))}")
@@ -441,7 +441,7 @@ def _known_zones() -> frozenset[str]:
     return frozenset(available_timezones()) - _ZONES_REFUSED
 
 
-@lru_cache(maxsize=1_024)  # zoneinfo itself keeps only eight, and reads a file for the ninth
+@lru_cache(maxsize=1_024)  # zoneinfo itself caches only eight, and reads a file for the ninth
 def _zone(name: str) -> tzinfo:
     check_timezone(name)
     return UTC if name in ("UTC", "Etc/UTC") else ZoneInfo(name)

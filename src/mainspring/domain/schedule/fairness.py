@@ -1,14 +1,14 @@
-"""Which of the due endpoints get the free places. Pure.
+"""Choose which of the due endpoints get the free places. Pure.
 
 Tenants take turns: the first place goes to the tenant with the fewest runs in flight, then by age. A tenant and a host
-get no more places than their caps, and a host no more starts than its rate, so a hanging target takes only its own
+get no more places than their limits, and a host no more starts than its rate, so a hanging target blocks only its own
 places and one tenant's backlog delays no other tenant.
 
 A run is quick if the last run of its endpoint took less than SLOW_AFTER_MS, slow if it took longer, and new if there
 was none. While a call that should be quick is in flight for longer, every run against its host is slow. A slow run
-starts while the runs that are not quick hold less than three quarters of the places, of a scheduler and of a tenant's
-cap; a new one while they hold less than seven eighths. So quick runs find a place however many hang, and a new endpoint
-finds one beside slow ones.
+starts while runs that are not quick hold less than three quarters of the places, of a scheduler and of a tenant's
+limit; a new one while they hold less than seven eighths. So quick runs find a place however many calls hang, and a new
+endpoint finds one beside slow ones.
 """
 
 from collections import Counter
@@ -21,14 +21,14 @@ from msgspec import Struct
 
 from mainspring.domain.schedule.host_limit import HostLimits, Rate, limit_of
 
-# Defaults of the caps; `Settings` and `SchedulerOptions` take them from here. A call in flight costs 13 kB over
-# HTTP and one open file, measured with 4,000 of them.
+# Defaults of the limits; `Settings` and `SchedulerOptions` take them from here. A call in flight costs 13 kB over HTTP
+# and one open file, measured with 4,000 of them.
 PLACES = 1_000
 PER_TENANT = 1_000
-PER_HOST = 50  # one host that hangs takes a twentieth of the places of one scheduler
+PER_HOST = 50  # one hanging host takes a twentieth of the places of one scheduler
 SLOW_AFTER_MS = 2_000
 NOT_SLOW = 4  # one place in four is for runs that are not slow
-NOT_NEW = 8  # half of those are for quick ones alone
+NOT_NEW = 8  # half of those are for quick runs only
 
 
 class EndpointPace(IntEnum):
@@ -48,9 +48,9 @@ class Candidate(NamedTuple):
 
 
 class Caps(Struct, frozen=True):
-    """How many runs may be in flight at once over all schedulers: for one tenant, and against one `host:port`.
+    """Maximum concurrent runs across all schedulers: for one tenant, and against one `host:port`.
 
-    `hosts` are the limits that an operator set for some hosts instead, and their rates.
+    `hosts` are the limits and rates that an operator set for particular hosts.
     """
 
     per_tenant: int = PER_TENANT
@@ -71,9 +71,9 @@ class Caps(Struct, frozen=True):
 
 
 class SlowRoom(Struct, frozen=True):
-    """How many slow, and how many new runs the process that claims may still start, and the hosts that hang right now.
+    """How many slow and new runs the claiming process may still start, and the hosts that hang right now.
 
-    A run of either kind takes from both.
+    A run of either kind counts against both.
     """
 
     slow: int
@@ -106,7 +106,7 @@ def pace_of(last_duration_ms: int | None) -> EndpointPace:
 
 
 def full_hosts(busy: Busy, caps: Caps) -> list[str]:
-    """Hosts that have no place left: their endpoints need not even be looked at."""
+    """Hosts without a free place: their endpoints need not be read."""
     hosts: Counter[str] = Counter()
     for (_, host), count in busy.items():
         hosts[host] += count
@@ -122,10 +122,10 @@ def pick(
     slow_busy: Mapping[str, int] | None = None,
     starts_left: Mapping[str, int] | None = None,
 ) -> list[str]:
-    """Ids to claim, at most `limit`.
+    """Chooses the ids to claim, at most `limit`.
 
-    `slow_busy` are runs in flight for each tenant that are not quick; `starts_left` is what its rate leaves to a host
-    that has one and has used a part of it.
+    `slow_busy` counts runs in flight per tenant that are not quick; `starts_left` is what the rate of a host still
+    allows, for hosts that have used a part of it.
     """
     tenants: Counter[str] = Counter()
     hosts: Counter[str] = Counter()
@@ -170,7 +170,7 @@ class _Room:
         self._starts_left = starts_left
 
     def takes(self, candidate: Candidate) -> bool:
-        """Whether the candidate may start; if so, its part is taken."""
+        """Whether the candidate may start; if so, counts it."""
         slow = self._slow
         pace = (
             EndpointPace.QUICK

@@ -1,7 +1,7 @@
-"""What a finished call does to its endpoint. Pure.
+"""Apply a finished call to its endpoint. Pure.
 
-Only where the epoch is still the claim's: the result is applied (failure count, expired hints), the governor is asked,
-the lease ends. If the epoch moved on, the run is recorded as superseded and nothing else changes.
+If the epoch is still that of the claim, the result is applied (failure count, expired hints), the governor decides, and
+the lease ends. If the epoch has increased, the run is recorded as superseded and nothing else changes.
 """
 
 from datetime import datetime
@@ -17,11 +17,11 @@ from mainspring.domain.schedule.anchor import hold_off, plan_after_run, push_ahe
 from mainspring.domain.schedule.claim import Claim
 from mainspring.domain.schedule.governor import BASELINE_INTERVAL, CronReader, plan_next_run
 
-THROWN = frozenset({"internal", "unstorable"})  # it was we who failed, while it was called or its result was stored
+THROWN = frozenset({"internal", "unstorable"})  # Mainspring itself failed while calling or storing
 
 
 class Finished(Struct, frozen=True):
-    """A claim and how its call ended, on the clock of the store."""
+    """A claim and the outcome of its call, on the clock of the store."""
 
     claim: Claim
     outcome: Outcome
@@ -30,7 +30,7 @@ class Finished(Struct, frozen=True):
 
 
 class Settlement(Struct, frozen=True):
-    """`endpoint` is None where the result came too late to count, or was recorded before."""
+    """The effect of a result. `endpoint` is None if the result came too late to count, or was already recorded."""
 
     endpoint: Endpoint | None
     status: RunStatus
@@ -65,7 +65,7 @@ def settle(
         applied, events = without_expired_hints(applied, finished.finished_at)
     try:
         planned = _plan(applied, finished, cron)
-    except Exception as fault:  # whatever one endpoint's plan throws is that endpoint's alone
+    except Exception as fault:  # an error in planning one endpoint must affect only that endpoint
         planned = push_ahead(applied, now, f"{type(fault).__name__}: {fault}")
         events = (*events, _event(EventType.ENDPOINT_FAULTY, now, claim, {"fault": str(fault)}))
     if outcome.error_code in THROWN:
@@ -77,11 +77,11 @@ def settle(
 def _plan(endpoint: Endpoint, finished: Finished, cron: CronReader) -> Endpoint:
     claim = finished.claim
     if endpoint.trigger is RunTrigger.MANUAL:
-        return endpoint  # the schedule keeps its own cadence
+        return endpoint  # the schedule keeps its cadence
     if endpoint.trigger is RunTrigger.CATCH_UP and endpoint.can_run and not endpoint.is_paused(finished.finished_at):
         unhinted = replace(endpoint, interval_hint=None)
         following = plan_next_run(claim.slot_at, unhinted, cron).next_run_at
-        if following <= endpoint.anchor_at:  # when the misfire was found: what falls due later is not caught up
+        if following <= endpoint.anchor_at:  # when the misfire was found: slots that fall due later are not caught up
             paced = after_ms(finished.started_at, endpoint.min_interval_ms or 0)
             return replace(endpoint, slot_at=following, attempt=0, next_run_at=max(paced, finished.finished_at))
     return plan_after_run(endpoint, claim.slot_at, finished.started_at, finished.finished_at, cron)

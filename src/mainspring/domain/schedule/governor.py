@@ -66,7 +66,7 @@ def plan_next_run(now: datetime, endpoint: Endpoint, cron: CronReader) -> Decisi
 
 
 def intended_interval_ms(endpoint: Endpoint, now: datetime) -> tuple[int, str]:
-    """The interval after backoff and jitter, and how it came about."""
+    """The interval after backoff and jitter, and its explanation."""
     assert endpoint.interval_ms is not None
     failures = max(0, endpoint.failure_count)
     if endpoint.backoff is BackoffPolicy.MONITOR:
@@ -92,7 +92,7 @@ def decode_trail(text: str) -> tuple[DecisionStep, ...]:
 
 
 def _choose(now: datetime, endpoint: Endpoint, cron: CronReader) -> tuple[str, datetime, list[DecisionStep]]:
-    """The winner among baseline and fresh hints, floored to `now`, with every candidate's step."""
+    """The winner among baseline and valid hints, floored to `now`, with every candidate's step."""
     baseline, baseline_at, baseline_why = _baseline(now, endpoint, cron)
     interval, one_shot = endpoint.interval_hint, endpoint.one_shot_hint
     steps: list[DecisionStep] = []
@@ -145,7 +145,7 @@ def _baseline(now: datetime, endpoint: Endpoint, cron: CronReader) -> tuple[str,
         delay_ms, why = intended_interval_ms(endpoint, now)
         return BASELINE_INTERVAL, after_ms(now, delay_ms), why
     at = cron.next_after(endpoint.cron, endpoint.timezone, now, endpoint.id)
-    if endpoint.jitter_ms:  # a cron time is a promise not to run before it, so its jitter only delays
+    if endpoint.jitter_ms:  # a cron must not run before its time, so its jitter only delays
         at = after_ms(at, endpoint.jitter_ms // 2 + _jitter_ms(endpoint.id, at, "cron", endpoint.jitter_ms // 2))
     return BASELINE_CRON, at, f"cron {endpoint.cron} in {endpoint.timezone}"
 

@@ -1,7 +1,7 @@
 """Hints: expiring advice that changes when an endpoint runs.
 
-An interval hint and a one-shot hint are two places, each with its own expiry, reason and author.
-Bounds are enforced three times: here when a hint is made, by CHECK constraints, and by the governor.
+An endpoint has one interval hint and one one-shot hint at most, each with its own expiry, reason and author. Bounds are
+enforced three times: here when a hint is created, by CHECK constraints, and by the governor.
 """
 
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ INTERVAL_TTL_DEFAULT = timedelta(minutes=60)
 ONE_SHOT_TTL_DEFAULT = timedelta(minutes=30)
 
 _KINDS = {"user": "", "key": "API key ", "rule": "rule ", "model": "model ", "execution": "workflow execution "}
-_PLACES = {"cli": "the command line", "mcp": "an assistant", "config_dir": "the configuration folder"}
+_PLACES = {"cli": "the command line", "mcp": "an assistant", "config_dir": "the configuration directory"}
 
 
 class IntervalHint(Struct, frozen=True):
@@ -58,8 +58,9 @@ def make_one_shot_hint(
     expires_at = now + _checked_ttl(ttl)
     if next_run_at >= expires_at:
         raise InvalidInput(
-            f"one-shot at {next_run_at.isoformat()} lies beyond its own expiry at {expires_at.isoformat()}; "
-            "a hint must take effect while it is fresh: give an earlier instant or a longer ttl (at most 24h)",
+            f"one-shot at {next_run_at.isoformat()} is later than its own expiry at "
+            f"{expires_at.isoformat()}; a hint must take effect before it expires: give an earlier time or "
+            "a longer ttl (at most 24h)",
             field="next_run_at",
             value=next_run_at.isoformat(),
         )
@@ -69,12 +70,12 @@ def make_one_shot_hint(
 def _checked_ttl(ttl: timedelta) -> timedelta:
     if not timedelta(0) < ttl <= HINT_TTL_MAX:
         raise InvalidInput(
-            f"ttl {ttl} is out of bounds; a hint lives longer than 0s and at most 24h", field="ttl", value=str(ttl)
+            f"ttl {ttl} is out of bounds; a hint is valid for more than 0s and at most 24h", field="ttl", value=str(ttl)
         )
     return ttl
 
 
 def author_in_words(author: str) -> str:
-    """Who asked: `rule:night` is rule night, `user:ann@example.com` is ann@example.com."""
+    """The author for people: `rule:night` is rule night, `user:ann@example.com` is ann@example.com."""
     kind, _, name = author.partition(":")
     return f"{_KINDS[kind]}{name}" if name and kind in _KINDS else _PLACES.get(author, author)

@@ -1,11 +1,11 @@
-"""What an operator allows for hosts: how many runs at once, and how many starts in a time. Pure.
+"""Limits per host: concurrent runs, and starts per time. Pure.
 
     *.example.com = 20, 5/s, burst 10; api.example.org:443 = 8; * = 600/m
 
-The first pattern that matches a host counts, and each host and port that it matches has these limits for itself.
-A rate is a token bucket, kept as one instant per host: `paid_until`, up to which its starts are paid for. Each start
-moves it on by the gap of the rate; it may lie ahead of now by no more than the burst. So in any span of t seconds no
-more than `rate x t + burst` runs start, in all processes together.
+The first pattern that matches a host applies, to each host and port separately. A rate is a token bucket, stored as one
+time per host: `paid_until`, up to which its starts are paid for. Each start moves it forward by the gap of the rate; it
+may be ahead of now by no more than the burst. So in any span of t seconds at most `rate x t + burst` runs start, in all
+processes together.
 """
 
 import re
@@ -23,12 +23,12 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 _RATE = re.compile(r"([0-9]{1,9}) ?/ ?([smh])")
 _BURST = re.compile(r"burst ([0-9]{1,9})")
 EXAMPLE = "*.example.com = 20, 5/s, burst 10; api.example.org:443 = 8"
-STEP_MAX = timedelta(seconds=1)  # a clock that is set back by less is waited for
+STEP_MAX = timedelta(seconds=1)  # a clock set back by less is waited for
 MICROSECOND = timedelta(microseconds=1)
 
 
 class Rate(Struct, frozen=True):
-    """At most `starts` in `per_s` seconds, evenly spaced; after a quiet time `burst` of them at once."""
+    """At most `starts` in `per_s` seconds, evenly spaced; after an idle time `burst` of them at once."""
 
     starts: int
     per_s: int = 1
@@ -40,11 +40,11 @@ class Rate(Struct, frozen=True):
         return -(-self.per_s * 1_000_000 // self.starts) * MICROSECOND
 
     def starts_left(self, paid_until: datetime | None, now: datetime) -> int:
-        """How many runs may start now."""
+        """The number of runs that may start now."""
         return max(0, (now + self.burst * self.gap - self._counted(paid_until, now)) // self.gap)
 
     def paid_after(self, paid_until: datetime | None, now: datetime, starts: int) -> datetime:
-        """Up to when so many starts more are paid for."""
+        """The time up to which this many further starts are paid for."""
         return self._counted(paid_until, now) + starts * self.gap
 
     def opens_at(self, paid_until: datetime, now: datetime) -> datetime:
@@ -52,7 +52,7 @@ class Rate(Struct, frozen=True):
         return max(now, self._counted(paid_until, now) - (self.burst - 1) * self.gap)
 
     def _counted(self, paid_until: datetime | None, now: datetime) -> datetime:
-        """What is farther ahead than the burst was left by a slower rate, or a clock that was set back: ignored."""
+        """Ignores a time farther ahead than the burst: a slower rate or a clock that was set back left it."""
         if paid_until is None or paid_until > now + self.burst * self.gap + STEP_MAX:
             return now
         return max(paid_until, now)
@@ -63,7 +63,7 @@ class Rate(Struct, frozen=True):
 
 
 class HostLimit(Struct, frozen=True):
-    """The limits of hosts that match `pattern`. None: as for all other hosts, or no rate."""
+    """The limits of hosts that match `pattern`. None: the default limit, or no rate."""
 
     pattern: str
     concurrency: int | None = None
@@ -71,13 +71,13 @@ class HostLimit(Struct, frozen=True):
 
     @property
     def of_host_and_port(self) -> str:
-        """The pattern with its port: a pattern without one is for every port."""
+        """The pattern with its port; a pattern without a port covers every port."""
         has_port = re.search(r":(?:[0-9]+|\*)\Z", self.pattern) and not self.pattern.endswith("]")
         return self.pattern if has_port else f"{self.pattern}:*"
 
     @property
     def like(self) -> str:
-        """The pattern as SQL's LIKE takes it."""
+        """The pattern in the syntax of SQL's LIKE."""
         return re.sub(r"([\\%_])", r"\\\1", self.of_host_and_port).replace("*", "%")
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def parse_host_limits(text: str) -> HostLimits:
-    """ValueError with what is wrong, the rule and the way out."""
+    """Parses the setting. ValueError states what is wrong, the rule and the fix."""
     limits: list[HostLimit] = []
     for entry in text.split(";"):
         if not entry.strip():
@@ -119,8 +119,8 @@ def _parse_entry(entry: str) -> HostLimit:
         raise ValueError(f"{entry!r} has no =; an entry is HOST = LIMITS; write it like {EXAMPLE}")
     if not _PATTERN.fullmatch(pattern):
         raise ValueError(
-            f"{pattern!r} is not a host; a host is a name or address with * for any characters, and maybe a :port, "
-            f"without http://; write it like {EXAMPLE}"
+            f"{pattern!r} is not a host; a host is a name or address with * for any characters and an "
+            f"optional :port, without http://; write it like {EXAMPLE}"
         )
     concurrency: int | None = None
     rate: tuple[int, int] | None = None
@@ -134,8 +134,8 @@ def _parse_entry(entry: str) -> HostLimit:
             burst = _bounded(part, found[1], STARTS_MAX)
         else:
             raise ValueError(
-                f"{part!r} of {entry!r} is not a limit, or is given twice; a limit is a number of runs at once, "
-                f"a rate like 5/s, 30/m or 100/h, or a burst; write it like {EXAMPLE}"
+                f"{part!r} of {entry!r} is not a limit, or is given twice; a limit is a number of "
+                f"concurrent runs, a rate like 5/s, 30/m or 100/h, or a burst; write it like {EXAMPLE}"
             )
     if burst is not None and rate is None:
         raise ValueError(f"{entry!r} has a burst without a rate; a burst belongs to a rate; add one, like 5/s")
@@ -145,5 +145,5 @@ def _parse_entry(entry: str) -> HostLimit:
 def _bounded(part: str, digits: str, most: int) -> int:
     value = int(digits)
     if not 1 <= value <= most:
-        raise ValueError(f"{part!r} is out of bounds; a limit is from 1 to {most:,}; choose one within")
+        raise ValueError(f"{part!r} is out of bounds; a limit is from 1 to {most:,}; choose another")
     return value

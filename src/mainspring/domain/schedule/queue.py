@@ -1,19 +1,19 @@
-"""What endpoints that are due and not started wait for. Pure.
+"""Explain what due endpoints that have not started are waiting for. Pure.
 
-A claim passes an endpoint over for one of these reasons. The first that holds is given, the narrowest first: an
-endpoint behind a full host waits for that host, whatever else is full.
+A claim passes over an endpoint for one of these reasons. The first match is reported, the narrowest first: an endpoint
+behind a full host waits for that host, whatever else is full.
 
     scheduler    no scheduler is running
-    host         the host has as many runs in flight as it may have
+    host         the host has its maximum of runs in flight
     rate         the rate of the host allows no start yet
-    tenant       the tenant has as many runs in flight as it may have
-    tenant_slow  runs of the tenant that are not quick have taken what slow ones may take of its cap
+    tenant       the tenant has its maximum of runs in flight
+    tenant_slow  runs of the tenant that are not quick have used the share of slow runs of its limit
     tenant_new   the same for the first runs of endpoints
-    slow         runs that are not quick have taken what slow ones may take of the places of every scheduler
+    slow         runs that are not quick have used the share of slow runs of the places of every scheduler
     new          the same for the first runs of endpoints
     places       every place of every scheduler is taken
 
-Where none holds, the endpoint starts with the next claim.
+Without any of these, the endpoint starts with the next claim.
 """
 
 from collections import Counter, defaultdict
@@ -31,7 +31,7 @@ UNBOUNDED = 1 << 62
 
 
 class Cause(StrEnum):
-    """In the order in which they are looked at."""
+    """The reasons, in the order in which they are checked."""
 
     SCHEDULER = "scheduler"
     HOST = "host"
@@ -80,7 +80,7 @@ class Flight(Struct, frozen=True, order=True):
 
 
 class Queue(Struct, frozen=True):
-    """What a store knows about what waits: under which caps, beside what, and the places of each live scheduler."""
+    """What a store knows about waiting endpoints: limits, runs in flight, and the places of each live scheduler."""
 
     now: datetime
     waiting: tuple[Waiting, ...] = ()
@@ -91,9 +91,9 @@ class Queue(Struct, frozen=True):
 
 
 class QueueWait(Struct, frozen=True):
-    """What endpoints wait for, since when the oldest one does, how many do, and which setting to change.
+    """What endpoints wait for, since when, how many, and which setting to change.
 
-    `name` is the host, or the tenant; `limit` is what may be in flight, or for a rate how it is written.
+    `name` is the host or the tenant; `limit` is the maximum in flight, or the rate as written.
     """
 
     cause: Cause
@@ -117,7 +117,7 @@ def waits(queue: Queue) -> list[QueueWait]:
 
 
 def wait_of(endpoint: Endpoint, queue: Queue) -> QueueWait | None:
-    """What one endpoint that is due waits for; None: it starts with the next claim."""
+    """What one due endpoint waits for; None: it starts with the next claim."""
     own = endpoint.tenant_id, endpoint.host, pace_of(endpoint.last_duration_ms)
     for group, (cause, name) in _House(queue).reasons():
         if (group.tenant_id, group.host, group.pace) == own:
@@ -129,7 +129,7 @@ Reason = tuple[Cause, str]
 
 
 class _House:
-    """What is in flight and what waits, counted in every way that a cap asks for."""
+    """Runs in flight and waiting endpoints, counted for every kind of limit."""
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
@@ -143,9 +143,10 @@ class _House:
         self._slow_of_worker = _runs(slow, lambda flight: flight.worker)
 
     def reasons(self) -> Iterator[tuple[Waiting, Reason]]:
-        """Each group that waits for longer than until the next claim, and for what.
+        """Each group that waits for longer than until the next claim, and its reason.
 
-        A group waits where more endpoints wait than there is room. What waits for something narrower does not count.
+        A group waits if it has more endpoints than there is room. Endpoints that wait for a narrower reason do not
+        count.
         """
         left = list(self._queue.waiting)
         for cause in Cause:
@@ -164,7 +165,7 @@ class _House:
             left = passed
 
     def _name(self, cause: Cause, group: Waiting) -> str | None:
-        """Of the host, or tenant, whose room the group needs; "" for the room of all, None if it needs none."""
+        """The host or tenant whose room the group needs; "" for the room of all, None if it needs none."""
         match cause:
             case Cause.HOST:
                 return group.host
@@ -183,7 +184,7 @@ class _House:
         return EndpointPace.SLOW if group.host in self._hanging else EndpointPace(group.pace)
 
     def _room(self, cause: Cause, name: str) -> int:
-        """How many more may start; for a missing scheduler none, or as many as there are."""
+        """How many more may start; zero without a scheduler, otherwise unlimited."""
         queue, caps = self._queue, self._queue.caps
         match cause:
             case Cause.SCHEDULER:

@@ -46,7 +46,7 @@ async def migrate(database: "PostgresDatabase", package: str, *, create: bool = 
             is_held = isinstance(fault.__cause__, asyncpg.LockNotAvailableError | asyncpg.DeadlockDetectedError)
             if not is_held or time.monotonic() > give_up_s:
                 raise
-            log.warning("migration waits", fault=str(fault.__cause__))
+            log.warning("migration waiting", fault=str(fault.__cause__))
             await asyncio.sleep(PAUSE_S)
             continue
         if not names:

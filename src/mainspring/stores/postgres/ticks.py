@@ -44,7 +44,8 @@ class PostgresTicks:
             now = await session.now()
             if not await session.run("lead_partition", later_us(now, ttl_ms), worker, partition, to_us(now)):
                 return None
-            return lead_from(partition, (await session.rows("partition", partition))[0])
+            zeros = await session.rows("partition_zeros", partition)
+            return lead_from(partition, (await session.rows("partition", partition))[0], zeros)
 
     async def is_led(self, partition: int) -> bool:
         now_us = to_us(await self._db.now())

@@ -46,7 +46,7 @@ class SqliteTicks:
             now = self._db.clock.now()
             if not db.run("lead_partition", later_us(now, ttl_ms), worker, partition, to_us(now)):
                 return None
-            return lead_from(partition, db.rows("partition", partition)[0])
+            return lead_from(partition, db.rows("partition", partition)[0], db.rows("partition_zeros", partition))
 
         return await self._db.write(work)
 

@@ -1,4 +1,4 @@
-"""The errand of a letter through somebody else's channel: what it raises, and how long it takes, is ours to bound."""
+"""Send an email through the channel of a plug-in, with bounds on its time and exceptions."""
 
 import asyncio
 
@@ -20,15 +20,15 @@ class ChannelHandler:
 
     async def run(self, intent: Intent) -> Ending:
         to, subject, body, sender = (str(intent.request.get(each) or "") for each in ("to", "subject", "body", "from"))
-        letter = OutgoingEmail(to, subject, body, sender, intent.key, intent.attempt)
+        email = OutgoingEmail(to, subject, body, sender, intent.key, intent.attempt)
         try:
             async with asyncio.timeout(intent.timeout_ms / 1000):
-                result = await self._channel.send(letter)
+                result = await self._channel.send(email)
         except NotSent as refusal:
             return "failure", {"code": refusal.code, "error": str(refusal)[:ERROR_MAX]}
         except TimeoutError:
             return _doubtful(intent, "timeout", f"the channel took longer than {intent.timeout_ms} ms")
-        except Exception as fault:  # somebody else's code: nobody knows how far it came
+        except Exception as fault:  # third-party code: how far it came is unknown
             return _doubtful(intent, "channel", f"{type(fault).__name__}: {fault}")
         return "success", {"result": _kept(result)}
 
@@ -39,7 +39,7 @@ def _doubtful(intent: Intent, code: str, error: str) -> Ending:
 
 
 def _kept(result: object) -> object:
-    """What a log can keep of it; the letter is sent, so a strange answer is no failure."""
+    """The result as a log can store it; the email is sent, so an unusual result is not a failure."""
     try:
         plain, text = msgspec.json.encode(result), canonical(result)
     except (TypeError, ValueError, UnicodeEncodeError, OverflowError):

@@ -1,7 +1,8 @@
-"""What an effect means outside: an HTTP request, a run of an endpoint, a letter. Each errand ends with a result.
+"""Handlers of effects: an HTTP request, a run of an endpoint, an email. Each returns a result.
 
-An errand never raises for what the other side does. `success` carries a result that the execution can read as
-`steps.<id>.result`; `failure` a code and words; `unknown` is for what may have arrived and must not go out twice.
+A handler never raises for what the other side does. `success` carries a result that the execution can read as
+`steps.<id>.result`; `failure` a code and a message; `unknown` is for effects that may have arrived and must not be sent
+twice.
 """
 
 from collections.abc import Mapping
@@ -23,8 +24,8 @@ from mainspring.workers.effects.hint import HintHandler
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.model import Idempotency
 
-BODY_CAP = 60_000  # bytes: what the context of an execution has room for
-# Where a call ended before the request can have arrived.
+BODY_CAP = 60_000  # bytes: what fits into the context of an execution
+# Error codes of calls that ended before the request can have arrived.
 NEVER_SENT = frozenset(
     {"dns", "connect", "tls", "blocked_address", "blocked", "signing", "invalid_request", "no_endpoint", "mail"}
 )
@@ -34,7 +35,7 @@ Ending = tuple[str, dict[str, object]]
 
 class EffectHandler(Protocol):
     async def run(self, intent: Intent) -> Ending:
-        """`success`, `failure` or `unknown`, and what to tell the execution."""
+        """`success`, `failure` or `unknown`, and the data for the execution."""
 
 
 class CallHandler:
@@ -58,7 +59,7 @@ class CallHandler:
 
 
 class EndpointHandler:
-    """A run of an endpoint by its name: its own request, secrets and conditions; recorded among its runs."""
+    """A run of an endpoint by name: with its own request, secrets and conditions; recorded among its runs."""
 
     def __init__(self, stores: Stores, caller: Caller, ids: Ids, worker: str) -> None:
         self._stores = stores
@@ -70,7 +71,7 @@ class EndpointHandler:
         name = str(intent.request.get("endpoint", ""))
         endpoint = await self._stores.endpoints.endpoint(intent.tenant_id, name)
         if endpoint is None or endpoint.archived_at is not None:
-            error = f"there is no endpoint {name!r} any more; add it, then retry"
+            error = f"endpoint {name!r} does not exist any more; create it, then retry"
             return "failure", {"code": "no_endpoint", "error": error}
         tenant = await self._stores.endpoints.tenant(intent.tenant_id)
         now = await self._stores.schedule.now()
@@ -92,11 +93,11 @@ class EndpointHandler:
 
 class EffectMailer(Protocol):
     async def send(self, to: str, title: str, text: str, message_id: str, *, sender: str, timeout_s: float) -> Outcome:
-        """Send a letter; "" sends as the usual sender. What ends with the code `mail` cannot have arrived."""
+        """Sends an email; "" uses the default sender. A result with the code `mail` cannot have arrived."""
 
 
 class EmailHandler:
-    """A letter through a postman; the key makes its Message-ID, so a mailbox that has seen it shows it once."""
+    """An email through a mailer; the key becomes its Message-ID, so a mailbox shows duplicates once."""
 
     def __init__(self, postman: EffectMailer) -> None:
         self._postman = postman
@@ -112,7 +113,7 @@ class EmailHandler:
 def handlers_of(
     stores: Stores, caller: Caller, mailer: EffectMailer, ids: Ids, worker: str, allow_ports: frozenset[int]
 ) -> dict[str, EffectHandler]:
-    """Every errand by the kind of its effect; letters by their channel."""
+    """All handlers by the kind of effect; those of email by channel."""
     return {
         "call": CallHandler(stores, caller, allow_ports),
         "endpoint": EndpointHandler(stores, caller, ids, worker),
@@ -122,7 +123,7 @@ def handlers_of(
 
 
 def action_of(intent: Intent, allow_ports: frozenset[int]) -> HttpAction:
-    """The request as it goes out; what the templates made of it is checked again, for now it has its values."""
+    """The request to send; checked again because its templates now have values."""
     wanted = intent.request
     url = check_url(str(wanted.get("url", "")), allow_ports).url
     given = cast("Mapping[str, str]", wanted.get("headers") or {})
@@ -145,7 +146,7 @@ def action_of(intent: Intent, allow_ports: frozenset[int]) -> HttpAction:
 
 
 def ending_of(outcome: Outcome, intent: Intent) -> Ending:
-    """What an execution learns: the status code, and the body as JSON if it is JSON, else as text."""
+    """What an execution gets: the status code, and the body as JSON if it is JSON, otherwise as text."""
     if outcome.status is RunStatus.SUCCESS:
         return "success", {"result": {"status_code": outcome.status_code, "body": _body(outcome)}}
     code = str(outcome.status_code) if outcome.status_code is not None else outcome.error_code or outcome.status.value
@@ -163,7 +164,7 @@ def _body(outcome: Outcome) -> object:
     value, nodes = parse_bounded(body.data)
     try:
         text = canonical(value)
-    except (UnicodeEncodeError, ValueError, OverflowError):  # half a character, or a number beyond what JSON carries
+    except (UnicodeEncodeError, ValueError, OverflowError):  # half a character, or a number that JSON cannot represent
         nodes, text = 0, b""
     if nodes and len(text) <= BODY_CAP and b'"$double"' not in body.data:
         return value

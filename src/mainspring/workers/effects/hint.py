@@ -1,4 +1,4 @@
-"""The errand of a `hint` step: advice to an endpoint's schedule, within the limits that all advice has."""
+"""Handle a `hint` step: advice to an endpoint's schedule, within the limits of all advice."""
 
 from datetime import datetime
 from typing import cast
@@ -21,10 +21,10 @@ Ending = tuple[str, dict[str, object]]
 
 
 class HintHandler:
-    """Writes the hint in the transaction that moves the next run; limits and pauses of the endpoint win over it.
+    """Writes the hint in the transaction that moves the next run; limits and pauses of the endpoint win.
 
-    A hint that a person set stays: the step then fails, and the endpoint records what was refused. In the modes `ask`,
-    `shadow` and `off` of the endpoint nothing is changed: the step succeeds and says so, and `ask` stores a proposal.
+    A hint that a person set stays: the step then fails, and the endpoint records the refusal. In the modes `ask`,
+    `shadow` and `off` of the endpoint nothing changes: the step succeeds with a note, and `ask` stores a proposal.
     """
 
     def __init__(self, stores: Stores) -> None:
@@ -34,7 +34,7 @@ class HintHandler:
         name = str(intent.request.get("endpoint", ""))
         endpoint = await self._stores.endpoints.endpoint(intent.tenant_id, name)
         if endpoint is None or endpoint.archived_at is not None:
-            error = f"there is no endpoint {name!r} any more; add it, then retry"
+            error = f"endpoint {name!r} does not exist any more; create it, then retry"
             return "failure", {"code": "no_endpoint", "error": error}
         author = f"execution:{intent.execution_id}"
         tenant = await self._stores.endpoints.tenant(intent.tenant_id)

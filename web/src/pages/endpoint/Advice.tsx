@@ -1,11 +1,12 @@
 /** What the planner has to do with an endpoint: its rules, what a model said of it, and the switch that stops both. */
-import { Anchor, Button, Card, Group, Text, Title } from "@mantine/core";
+import { Button, Card, Group, Text, Title } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { plannerActs, plannerQuery, type Rule, rulesQuery, sessionsQuery } from "../../api/planner";
 import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
+import { AnchorLink } from "../../parts/links";
 import { ModeSwitch } from "../../parts/ModeSwitch";
 import { Failed } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
@@ -24,20 +25,35 @@ export function RulesCard({ endpoint }: { endpoint: Endpoint }) {
   const items = rules.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <Card padding={0} pb={items.length ? 0 : "md"}>
-      <Group justify="space-between" p="md" pb="xs"><Title order={2}>Rules</Title>
+      <Group justify="space-between" p="md" pb="xs">
+        <Title order={2}>Rules</Title>
         {mayWrite && (
           <Group gap="xs">
-            <Anchor component={Link} to="/planner" search={{ tab: "backtest", endpoint: endpoint.id } as never} size="sm">Back-test</Anchor>
-            {status.data?.model && <Button size="compact-sm" variant="default" onClick={() => setEditing("draft")}>Draft from words</Button>}
-            <Button size="compact-sm" variant="default" onClick={() => setEditing("new")}>Add a rule</Button>
+            <AnchorLink to="/planner" search={{ tab: "backtest", endpoint: endpoint.id }} size="sm">
+              Back-test
+            </AnchorLink>
+            {status.data?.model && (
+              <Button size="compact-sm" variant="default" onClick={() => setEditing("draft")}>
+                Draft from words
+              </Button>
+            )}
+            <Button size="compact-sm" variant="default" onClick={() => setEditing("new")}>
+              Add a rule
+            </Button>
           </Group>
         )}
       </Group>
       {rules.error ? <Failed fault={rules.error} retry={() => void rules.refetch()} /> : null}
-      {rules.data && !items.length && <Text size="sm" c="dimmed" px="md">None: its schedule changes by hints and failures alone. A rule acts when a response says something.</Text>}
+      {rules.data && !items.length && (
+        <Text size="sm" c="dimmed" px="md">
+          None: its schedule changes by hints and failures alone. A rule acts when a response says something.
+        </Text>
+      )}
       {items.length > 0 && <RuleTable rules={items} edit={setEditing} />}
       {editing === "draft" && <DraftForm of={endpoint} close={() => setEditing(null)} />}
-      {editing && editing !== "draft" && <RuleForm {...(editing === "new" ? { of: endpoint } : { rule: editing })} close={() => setEditing(null)} />}
+      {editing && editing !== "draft" && (
+        <RuleForm {...(editing === "new" ? { of: endpoint } : { rule: editing })} close={() => setEditing(null)} />
+      )}
     </Card>
   );
 }
@@ -49,10 +65,23 @@ export function PlannerCard({ endpoint }: { endpoint: Endpoint }) {
   const wider = [status.data?.modes.tenant, status.data?.modes.all].find((each) => each && each !== "live");
   return (
     <Card>
-      <Title order={2} mb="sm">Planner</Title>
+      <Title order={2} mb="sm">
+        Planner
+      </Title>
       {status.error ? <Failed fault={status.error} retry={() => void status.refetch()} /> : null}
-      <ModeSwitch mode={mode} set={(wanted, undo) => plannerActs.setEndpointMode(endpoint.id, wanted, undo)} done="The planner's mode is set for this endpoint" label="Mode of the planner for this endpoint" mayChange={mayWrite} disabled={!status.data} />
-      {wider && <Text size="sm" c="orange" mt="xs">The planner as a whole is set to {wider}; the stricter of the two holds.</Text>}
+      <ModeSwitch
+        mode={mode}
+        set={(wanted, undo) => plannerActs.setEndpointMode(endpoint.id, wanted, undo)}
+        done="The planner's mode is set for this endpoint"
+        label="Mode of the planner for this endpoint"
+        mayChange={mayWrite}
+        disabled={!status.data}
+      />
+      {wider && (
+        <Text size="sm" c="orange" mt="xs">
+          The planner as a whole is set to {wider}; the stricter of the two holds.
+        </Text>
+      )}
     </Card>
   );
 }
@@ -63,13 +92,28 @@ export function SessionsCard({ endpoint }: { endpoint: Endpoint }) {
   const navigate = useNavigate();
   const status = useQuery(plannerQuery);
   const sessions = useInfiniteQuery(sessionsQuery({ endpoint: endpoint.id }, LISTED));
-  const look = useAct(() => plannerActs.look(endpoint.id), { after: (session) => void navigate({ to: "/planner/sessions/$session", params: { session: session.id } as never }) });
+  const look = useAct(() => plannerActs.look(endpoint.id), {
+    after: (session) => void navigate({ to: "/planner/sessions/$session", params: { session: session.id } }),
+  });
   const items = sessions.data?.pages[0]?.items ?? [];
   if (!items.length && !status.data?.model) return null;
   return (
     <Card padding={0} pb={items.length ? 0 : "md"}>
-      <Group justify="space-between" p="md" pb="xs"><Title order={2}>Sessions of the model</Title>{mayRun && status.data?.model && <Button size="compact-sm" variant="default" loading={look.isPending} onClick={() => look.mutate(undefined)}>Look now</Button>}</Group>
-      {items.length ? <SessionTable sessions={items} hideEndpoint /> : <Text size="sm" c="dimmed" px="md">It has not looked at this endpoint yet.</Text>}
+      <Group justify="space-between" p="md" pb="xs">
+        <Title order={2}>Sessions of the model</Title>
+        {mayRun && status.data?.model && (
+          <Button size="compact-sm" variant="default" loading={look.isPending} onClick={() => look.mutate(undefined)}>
+            Look now
+          </Button>
+        )}
+      </Group>
+      {items.length ? (
+        <SessionTable sessions={items} hideEndpoint />
+      ) : (
+        <Text size="sm" c="dimmed" px="md">
+          It has not looked at this endpoint yet.
+        </Text>
+      )}
     </Card>
   );
 }

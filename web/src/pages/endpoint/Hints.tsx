@@ -5,8 +5,8 @@ import { acts } from "../../api/acts";
 import { asProblem } from "../../api/client";
 import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
-import { useAct } from "../../parts/useAct";
 import { Dialog } from "../../parts/Dialog";
+import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
 import { actorWords } from "../../words/actor";
 import { duration } from "../../words/duration";
@@ -22,26 +22,80 @@ export function Hints({ endpoint }: { endpoint: Endpoint }) {
         <Title order={2}>Hints</Title>
         {mayRun && (
           <Group gap="xs">
-            {(every || once) && <Button size="compact-sm" variant="default" loading={clear.isPending} onClick={() => clear.mutate(undefined)}>Clear hints</Button>}
-            <Button size="compact-sm" variant="default" onClick={() => setAdding(true)}>Add a hint</Button>
+            {(every || once) && (
+              <Button
+                size="compact-sm"
+                variant="default"
+                loading={clear.isPending}
+                onClick={() => clear.mutate(undefined)}
+              >
+                Clear hints
+              </Button>
+            )}
+            <Button size="compact-sm" variant="default" onClick={() => setAdding(true)}>
+              Add a hint
+            </Button>
           </Group>
         )}
       </Group>
-      {!every && !once && <Text size="sm" c="dimmed">None: it runs as its schedule says. A hint is advice that ends by itself: run more often for a while, or once more soon.</Text>}
+      {!every && !once && (
+        <Text size="sm" c="dimmed">
+          None: it runs as its schedule says. A hint is advice that ends by itself: run more often for a while, or once
+          more soon.
+        </Text>
+      )}
       <Stack gap="xs">
-        {every && <Hint what={`every ${duration(every.interval_ms)}`} until={every.expires_at} author={every.author} reason={every.reason} />}
-        {once && <Hint what={<>once, <When at={once.next_run_at} /></>} until={once.expires_at} author={once.author} reason={once.reason} />}
+        {every && (
+          <Hint
+            what={`every ${duration(every.interval_ms)}`}
+            until={every.expires_at}
+            author={every.author}
+            reason={every.reason}
+          />
+        )}
+        {once && (
+          <Hint
+            what={
+              <>
+                once, <When at={once.next_run_at} />
+              </>
+            }
+            until={once.expires_at}
+            author={once.author}
+            reason={once.reason}
+          />
+        )}
       </Stack>
       {adding && <HintForm endpoint={endpoint} close={() => setAdding(false)} />}
     </Card>
   );
 }
 
-function Hint({ what, until, author, reason }: { what: React.ReactNode; until: string; author: string; reason: string }) {
+function Hint({
+  what,
+  until,
+  author,
+  reason,
+}: {
+  what: React.ReactNode;
+  until: string;
+  author: string;
+  reason: string;
+}) {
   return (
     <div>
-      <Group gap="xs"><Badge color="cyan" tt="none">{what}</Badge><Text size="sm" component="span">ends <When at={until} /></Text></Group>
-      <Text size="xs" c="dimmed" className="breaks">by {actorWords(author)}{reason && `: ${reason}`}</Text>
+      <Group gap="xs">
+        <Badge color="cyan" tt="none">
+          {what}
+        </Badge>
+        <Text size="sm" component="span">
+          ends <When at={until} />
+        </Text>
+      </Group>
+      <Text size="xs" c="dimmed" className="breaks">
+        by {actorWords(author)}
+        {reason && `: ${reason}`}
+      </Text>
     </div>
   );
 }
@@ -53,24 +107,74 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
   const [soon, setSoon] = useState("30s");
   const [reason, setReason] = useState("");
   const save = useAct(
-    () => (kind === "interval" ? acts.hintInterval(endpoint.id, { interval_ms: every, ttl_ms: ttl, reason }) : acts.hintOnce(endpoint.id, { in_ms: soon, reason })),
+    () =>
+      kind === "interval"
+        ? acts.hintInterval(endpoint.id, { interval_ms: every, ttl_ms: ttl, reason })
+        : acts.hintOnce(endpoint.id, { in_ms: soon, reason }),
     { done: "The hint is in force", after: close, quiet: true },
   );
   const fault = save.error ? asProblem(save.error) : null;
   return (
     <Dialog onClose={close} title={`A hint for ${endpoint.name}`}>
-      <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate(undefined);
+        }}
+      >
         <Stack>
-          <SegmentedControl value={kind} onChange={setKind} data={[{ value: "interval", label: "Another interval" }, { value: "once", label: "One extra run" }]} aria-label="Kind of hint" />
+          <SegmentedControl
+            value={kind}
+            onChange={setKind}
+            data={[
+              { value: "interval", label: "Another interval" },
+              { value: "once", label: "One extra run" },
+            ]}
+            aria-label="Kind of hint"
+          />
           {kind === "interval" ? (
             <Group grow align="flex-start">
-              <TextInput label="Run every" value={every} onChange={(event) => setEvery(event.currentTarget.value)} error={fault?.of("interval_ms")} data-autofocus />
-              <TextInput label="For" value={ttl} onChange={(event) => setTtl(event.currentTarget.value)} error={fault?.of("ttl_ms")} />
+              <TextInput
+                label="Run every"
+                value={every}
+                onChange={(event) => setEvery(event.currentTarget.value)}
+                error={fault?.of("interval_ms")}
+                data-autofocus
+              />
+              <TextInput
+                label="For"
+                value={ttl}
+                onChange={(event) => setTtl(event.currentTarget.value)}
+                error={fault?.of("ttl_ms")}
+              />
             </Group>
-          ) : <TextInput label="Run once more in" value={soon} onChange={(event) => setSoon(event.currentTarget.value)} error={fault?.of("in_ms")} />}
-          <TextInput label="Reason" value={reason} onChange={(event) => setReason(event.currentTarget.value)} error={fault?.of("reason")} />
-          {fault && !fault.faults.some((each) => each.pointer) && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
-          <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={save.isPending}>Add the hint</Button></Group>
+          ) : (
+            <TextInput
+              label="Run once more in"
+              value={soon}
+              onChange={(event) => setSoon(event.currentTarget.value)}
+              error={fault?.of("in_ms")}
+            />
+          )}
+          <TextInput
+            label="Reason"
+            value={reason}
+            onChange={(event) => setReason(event.currentTarget.value)}
+            error={fault?.of("reason")}
+          />
+          {fault && !fault.faults.some((each) => each.pointer) && (
+            <Text size="sm" c="red" role="alert">
+              {fault.message}
+            </Text>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending}>
+              Add the hint
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Dialog>

@@ -13,18 +13,50 @@ export function Rehearsal({ rehearsed, isNew }: { rehearsed: EndpointRehearsed; 
   const before = rehearsed.preview.before;
   return (
     <Stack gap="sm">
-      {rehearsed.after && <Text size="sm"><b>{scheduleWords(rehearsed.after)}</b>{rehearsed.after.cron ? `, ${rehearsed.after.timezone}` : ""}</Text>}
-      {!isNew && (changed.length ? (
-        <Group gap={6}><Text size="sm">Changes:</Text>{changed.map((name) => <Badge key={name} color="gray" tt="none">{name.replace(/_ms$/, "").replaceAll("_", " ")}</Badge>)}</Group>
-      ) : <Text size="sm" c="dimmed">Nothing changes.</Text>)}
-      {!isNew && !rehearsed.next_run_at && changed.length > 0 && <Text size="sm" c="dimmed">The next run stays where it is.</Text>}
+      {rehearsed.after && (
+        <Text size="sm">
+          <b>{scheduleWords(rehearsed.after)}</b>
+          {rehearsed.after.cron ? `, ${rehearsed.after.timezone}` : ""}
+        </Text>
+      )}
+      {!isNew &&
+        (changed.length ? (
+          <Group gap={6}>
+            <Text size="sm">Changes:</Text>
+            {changed.map((name) => (
+              <Badge key={name} color="gray" tt="none">
+                {name.replace(/_ms$/, "").replaceAll("_", " ")}
+              </Badge>
+            ))}
+          </Group>
+        ) : (
+          <Text size="sm" c="dimmed">
+            Nothing changes.
+          </Text>
+        ))}
+      {!isNew && !rehearsed.next_run_at && changed.length > 0 && (
+        <Text size="sm" c="dimmed">
+          The next run stays where it is.
+        </Text>
+      )}
       <Table verticalSpacing={3} withRowBorders={false} className="flush">
-        <Table.Thead><Table.Tr>{!isNew && <Table.Th>Runs now planned</Table.Th>}<Table.Th>{isNew ? "Next runs" : "After saving"}</Table.Th></Table.Tr></Table.Thead>
+        <Table.Thead>
+          <Table.Tr>
+            {!isNew && <Table.Th>Runs now planned</Table.Th>}
+            <Table.Th>{isNew ? "Next runs" : "After saving"}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
         <Table.Tbody>
           {Array.from({ length: Math.max(after.length, isNew ? 0 : before.length) }, (_, place) => (
             <Table.Tr key={place}>
-              {!isNew && <Table.Td><Instant at={before[place]?.next_run_at} /></Table.Td>}
-              <Table.Td fw={isNew || before[place]?.next_run_at === after[place]?.next_run_at ? 400 : 600}><Instant at={after[place]?.next_run_at} /></Table.Td>
+              {!isNew && (
+                <Table.Td>
+                  <Instant at={before[place]?.next_run_at} />
+                </Table.Td>
+              )}
+              <Table.Td fw={isNew || before[place]?.next_run_at === after[place]?.next_run_at ? 400 : 600}>
+                <Instant at={after[place]?.next_run_at} />
+              </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
@@ -35,5 +67,11 @@ export function Rehearsal({ rehearsed, isNew }: { rehearsed: EndpointRehearsed; 
 
 function Instant({ at }: { at: string | undefined }) {
   const { mode } = useTimeMode();
-  return at ? <time dateTime={at} className="nowrap tabular">{inFull(at, mode)}</time> : <span className="quiet">–</span>;
+  return at ? (
+    <time dateTime={at} className="nowrap tabular">
+      {inFull(at, mode)}
+    </time>
+  ) : (
+    <span className="quiet">–</span>
+  );
 }

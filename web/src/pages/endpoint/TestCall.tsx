@@ -1,10 +1,10 @@
 /** Call an endpoint once, outside its schedule, and look at what came back. */
 import { Button, Group, Stack, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
 import { acts } from "../../api/acts";
 import type { BodyShown, Endpoint, Phases, RunInFull } from "../../api/types";
 import { BodyViewer } from "../../parts/BodyViewer";
 import { Dialog } from "../../parts/Dialog";
+import { ButtonLink } from "../../parts/links";
 import { Failed } from "../../parts/Outcomes";
 import { RunStatus } from "../../parts/Status";
 import { useAct } from "../../parts/useAct";
@@ -12,8 +12,14 @@ import { Waterfall } from "../../parts/Waterfall";
 import { took } from "../../words/duration";
 
 export type Outcome = {
-  status: string; status_code: number | null; error: string | null; duration_ms: number | null; address: string | null;
-  address_verdict?: string; phases: Phases | null; body: BodyShown | null;
+  status: string;
+  status_code: number | null;
+  error: string | null;
+  duration_ms: number | null;
+  address: string | null;
+  address_verdict?: string;
+  phases: Phases | null;
+  body: BodyShown | null;
 };
 
 export function CallOutcome({ outcome }: { outcome: Outcome }) {
@@ -22,9 +28,22 @@ export function CallOutcome({ outcome }: { outcome: Outcome }) {
       <Group gap="xs">
         <RunStatus status={outcome.status} code={outcome.status_code} />
         <Text size="sm">{took(outcome.duration_ms)}</Text>
-        <Text size="sm" c="dimmed">{outcome.address ? <>at <span className="mono">{outcome.address}</span></> : "no address was reached"}{outcome.address_verdict && outcome.address_verdict !== "not reached" ? `, ${outcome.address_verdict}` : ""}</Text>
+        <Text size="sm" c="dimmed">
+          {outcome.address ? (
+            <>
+              at <span className="mono">{outcome.address}</span>
+            </>
+          ) : (
+            "no address was reached"
+          )}
+          {outcome.address_verdict && outcome.address_verdict !== "not reached" ? `, ${outcome.address_verdict}` : ""}
+        </Text>
       </Group>
-      {outcome.error && <Text size="sm" c="red" className="breaks">{outcome.error}</Text>}
+      {outcome.error && (
+        <Text size="sm" c="red" className="breaks">
+          {outcome.error}
+        </Text>
+      )}
       {outcome.phases && <Waterfall phases={outcome.phases} />}
       {outcome.body && <BodyViewer body={outcome.body} />}
     </Stack>
@@ -37,12 +56,24 @@ export function TestCall({ endpoint, close }: { endpoint: Endpoint; close: () =>
   return (
     <Dialog onClose={close} title={`Test call of ${endpoint.name}`} size="lg">
       <Stack>
-        <Text size="sm" className="breaks">The server calls <span className="mono">{endpoint.method} {endpoint.url}</span> once. It is recorded as a test and moves nothing in the schedule.</Text>
+        <Text size="sm" className="breaks">
+          The server calls{" "}
+          <span className="mono">
+            {endpoint.method} {endpoint.url}
+          </span>{" "}
+          once. It is recorded as a test and moves nothing in the schedule.
+        </Text>
         {test.error ? <Failed fault={test.error} /> : null}
         {run && <CallOutcome outcome={run} />}
         <Group justify="flex-end">
-          {run && <Button variant="default" component={Link} to="/runs/$run" params={{ run: run.id } as never}>Open the run</Button>}
-          <Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>{run ? "Send again" : "Send the test call"}</Button>
+          {run && (
+            <ButtonLink variant="default" to="/runs/$run" params={{ run: run.id }}>
+              Open the run
+            </ButtonLink>
+          )}
+          <Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>
+            {run ? "Send again" : "Send the test call"}
+          </Button>
         </Group>
       </Stack>
     </Dialog>

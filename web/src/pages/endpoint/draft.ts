@@ -177,5 +177,5 @@ const SENT: { [Name in Field]-?: (draft: Draft) => unknown } = {
 /** Durations go as they were written: the server reads them, and says what is wrong with them. */
 export function wishOf(draft: Draft): EndpointNew {
   const rows = Object.entries(SENT).map(([name, send]) => [name, send(draft)] as const);
-  return Object.fromEntries(rows.filter(([, value]) => value !== undefined)) as unknown as EndpointNew;
+  return Object.fromEntries(rows.filter(([, value]) => value !== undefined)) as EndpointNew;
 }

@@ -4,7 +4,7 @@ import { notifications } from "@mantine/notifications";
 import { IconChevronDown, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { bulkAct, type BulkVerb, type Chosen, type Pause } from "../../api/acts";
+import { type BulkVerb, bulkAct, type Chosen, type Pause } from "../../api/acts";
 import { asProblem } from "../../api/client";
 import { useMay } from "../../api/session";
 import { Dialog } from "../../parts/Dialog";
@@ -27,26 +27,56 @@ export function Bulk({ chosen, count, offerAll, takeAll, clear }: Props) {
   const mayWrite = useMay("write");
   const [asked, setAsked] = useState<BulkVerb | null>(null);
   const isAll = "matching" in chosen;
-  const button = (verb: BulkVerb, icon?: React.ReactNode) => <Button size="xs" variant="default" leftSection={icon} onClick={() => setAsked(verb)}>{WORDS[verb].verb}</Button>;
+  const button = (verb: BulkVerb, icon?: React.ReactNode) => (
+    <Button size="xs" variant="default" leftSection={icon} onClick={() => setAsked(verb)}>
+      {WORDS[verb].verb}
+    </Button>
+  );
   return (
     <Card padding="xs" className="selection" role="region" aria-label="Selection">
       <Group gap="xs">
-        <Text size="sm" fw={600} mr="xs">{isAll ? "All that match" : `${count.toLocaleString()} selected`}</Text>
-        {offerAll && <Button size="xs" variant="light" onClick={takeAll}>Select all that match</Button>}
+        <Text size="sm" fw={600} mr="xs">
+          {isAll ? "All that match" : `${count.toLocaleString()} selected`}
+        </Text>
+        {offerAll && (
+          <Button size="xs" variant="light" onClick={takeAll}>
+            Select all that match
+          </Button>
+        )}
         {button("run", <IconPlayerPlay size={14} />)}
         {button("pause", <IconPlayerPause size={14} />)}
         {button("resume")}
         <Menu>
-          <Menu.Target><Button size="xs" variant="default" rightSection={<IconChevronDown size={14} />}>More</Button></Menu.Target>
+          <Menu.Target>
+            <Button size="xs" variant="default" rightSection={<IconChevronDown size={14} />}>
+              More
+            </Button>
+          </Menu.Target>
           <Menu.Dropdown>
             <Menu.Item onClick={() => setAsked("clear-hints")}>Clear hints</Menu.Item>
             <Menu.Item onClick={() => setAsked("reset-failures")}>Reset failures</Menu.Item>
-            {mayWrite && <Menu.Item color="red" onClick={() => setAsked("archive")}>Archive…</Menu.Item>}
+            {mayWrite && (
+              <Menu.Item color="red" onClick={() => setAsked("archive")}>
+                Archive…
+              </Menu.Item>
+            )}
           </Menu.Dropdown>
         </Menu>
-        <Button size="xs" variant="subtle" color="gray" onClick={clear}>Unselect</Button>
+        <Button size="xs" variant="subtle" color="gray" onClick={clear}>
+          Unselect
+        </Button>
       </Group>
-      {asked && <Ask verb={asked} chosen={chosen} close={() => setAsked(null)} done={() => { setAsked(null); clear(); }} />}
+      {asked && (
+        <Ask
+          verb={asked}
+          chosen={chosen}
+          close={() => setAsked(null)}
+          done={() => {
+            setAsked(null);
+            clear();
+          }}
+        />
+      )}
     </Card>
   );
 }
@@ -59,7 +89,13 @@ function Ask({ verb, chosen, close, done }: { verb: BulkVerb; chosen: Chosen; cl
   const [acting, setActing] = useState<number | null>(null);
   const [fault, setFault] = useState<unknown>(null);
   const pause: Pause = { reason, ...end };
-  const would = useQuery({ queryKey: ["bulk", verb, chosen], queryFn: () => bulkAct(verb, chosen, {}, true), staleTime: 0, gcTime: 0, retry: false });
+  const would = useQuery({
+    queryKey: ["bulk", verb, chosen],
+    queryFn: () => bulkAct(verb, chosen, {}, true),
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+  });
   const go = async () => {
     setActing(0);
     setFault(null);
@@ -67,7 +103,9 @@ function Ask({ verb, chosen, close, done }: { verb: BulkVerb; chosen: Chosen; cl
       const total = await bulkAct(verb, chosen, pause, false, setActing);
       notifications.show({
         title: `${total.changed.toLocaleString()} ${words.done}${total.refused ? `, ${total.refused.toLocaleString()} refused` : ""}`,
-        message: total.first, color: total.refused ? "orange" : "green", autoClose: total.refused ? 10_000 : 5000,
+        message: total.first,
+        color: total.refused ? "orange" : "green",
+        autoClose: total.refused ? 10_000 : 5000,
       });
       done();
     } catch (caught) {
@@ -79,21 +117,56 @@ function Ask({ verb, chosen, close, done }: { verb: BulkVerb; chosen: Chosen; cl
   };
   return (
     <Dialog onClose={close} title={`${words.verb}?`}>
-      <form onSubmit={(event) => { event.preventDefault(); void go(); }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void go();
+        }}
+      >
         <Stack>
           {would.error ? <Failed fault={would.error} /> : null}
           <Text size="sm" aria-live="polite">
-            {would.data ? `${would.data.changed.toLocaleString()} of ${would.data.matched.toLocaleString()} would change.` : would.error ? "" : "Counting what would change…"}
-            {would.data && would.data.refused > 0 && ` ${would.data.refused.toLocaleString()} would refuse.`} {words.warning}
+            {would.data
+              ? `${would.data.changed.toLocaleString()} of ${would.data.matched.toLocaleString()} would change.`
+              : would.error
+                ? ""
+                : "Counting what would change…"}
+            {would.data && would.data.refused > 0 && ` ${would.data.refused.toLocaleString()} would refuse.`}{" "}
+            {words.warning}
           </Text>
-          {would.data?.first && <Text size="sm" c="dimmed" className="breaks">{would.data.first}</Text>}
+          {would.data?.first && (
+            <Text size="sm" c="dimmed" className="breaks">
+              {would.data.first}
+            </Text>
+          )}
           {verb === "pause" && <PauseEnd set={setEnd} />}
-          {verb === "pause" && <TextInput label="Reason" value={reason} onChange={(event) => setReason(event.currentTarget.value)} error={fault ? asProblem(fault).of("reason") : undefined} />}
+          {verb === "pause" && (
+            <TextInput
+              label="Reason"
+              value={reason}
+              onChange={(event) => setReason(event.currentTarget.value)}
+              error={fault ? asProblem(fault).of("reason") : undefined}
+            />
+          )}
           {fault ? <Failed fault={fault} /> : null}
           <Group justify="flex-end">
-            {acting !== null && <Text size="sm" c="dimmed" className="tabular" role="status">{acting.toLocaleString()} done</Text>}
-            <Button variant="default" onClick={close}>Cancel</Button>
-            <Button type="submit" color={verb === "archive" ? "red" : undefined} loading={acting !== null} disabled={!would.data?.changed} data-autofocus>{words.verb}</Button>
+            {acting !== null && (
+              <Text size="sm" c="dimmed" className="tabular" role="status">
+                {acting.toLocaleString()} done
+              </Text>
+            )}
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button
+              type="submit"
+              color={verb === "archive" ? "red" : undefined}
+              loading={acting !== null}
+              disabled={!would.data?.changed}
+              data-autofocus
+            >
+              {words.verb}
+            </Button>
           </Group>
         </Stack>
       </form>

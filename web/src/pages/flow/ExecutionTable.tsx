@@ -9,8 +9,21 @@ import { useWindow } from "../../parts/useWindow";
 import { When } from "../../time/When";
 import type { Tone } from "../../words/state";
 
-const TONES: Record<string, Tone> = { pending: "idle", active: "calm", waiting: "calm", paused: "warn", completed: "good", failed: "bad", cancelled: "idle" };
-const WAITS: Record<string, string> = { time: "until its time comes", event: "for an event", effect: "for an answer", retry: "to try again" };
+const TONES: Record<string, Tone> = {
+  pending: "idle",
+  active: "calm",
+  waiting: "calm",
+  paused: "warn",
+  completed: "good",
+  failed: "bad",
+  cancelled: "idle",
+};
+const WAITS: Record<string, string> = {
+  time: "until its time comes",
+  event: "for an event",
+  effect: "for an answer",
+  retry: "to try again",
+};
 
 export function ExecutionStatus({ status }: { status: string }) {
   return <Mark tone={TONES[status] ?? "idle"} word={status} />;
@@ -30,16 +43,41 @@ export function standing(execution: Pick<Execution, "status" | "step" | "outcome
   return `${execution.step}${WAITS[execution.waits_for] ? `, waits ${WAITS[execution.waits_for]}` : ""}`;
 }
 
-export function ExecutionTable({ executions, more, isSorted }: { executions: Execution[]; /** Brings the next page. */ more?: () => void; isSorted?: boolean }) {
+export function ExecutionTable({
+  executions,
+  more,
+  isSorted,
+}: {
+  executions: Execution[] /** Brings the next page. */;
+  more?: () => void;
+  isSorted?: boolean;
+}) {
   const body = useRef<HTMLTableSectionElement>(null);
   const seen = useWindow(executions.length, body, more);
   return (
     <Card padding={0}>
       <table className="list stacks">
-        <thead><tr><th>Execution</th><th>Status</th><th>Where</th><th>Goes on</th><th>Last moved</th>{isSorted ? <SortedBy by="created_at" first="-created_at">Started</SortedBy> : <th>Started</th>}</tr></thead>
+        <thead>
+          <tr>
+            <th>Execution</th>
+            <th>Status</th>
+            <th>Where</th>
+            <th>Goes on</th>
+            <th>Last moved</th>
+            {isSorted ? (
+              <SortedBy by="created_at" first="-created_at">
+                Started
+              </SortedBy>
+            ) : (
+              <th>Started</th>
+            )}
+          </tr>
+        </thead>
         <tbody ref={body}>
           <Spacer px={seen.above} />
-          {executions.slice(seen.from, seen.to).map((each, index) => <Row key={each.id} execution={each} place={seen.from + index} />)}
+          {executions.slice(seen.from, seen.to).map((each, index) => (
+            <Row key={each.id} execution={each} place={seen.from + index} />
+          ))}
           <Spacer px={seen.below} />
         </tbody>
       </table>
@@ -50,15 +88,31 @@ export function ExecutionTable({ executions, more, isSorted }: { executions: Exe
 const Row = memo(function Row({ execution, place }: { execution: Execution; place: number }) {
   return (
     <tr data-row={place}>
-      <td className="stack-title"><div>
-        <Go to={executionPath(execution.id)} strong className="breaks">{execution.correlation || execution.id}</Go>
-        <div className="small">{execution.workflow} v{execution.version}</div>
-      </div></td>
-      <td data-label="Status"><ExecutionStatus status={execution.status} /></td>
-      <td data-label="Where" className="words-cell"><div className="two-lines breaks">{standing(execution)}</div></td>
-      <td data-label="Goes on"><When at={execution.wake_at} none="–" /></td>
-      <td data-label="Last moved"><When at={execution.moved_at} /></td>
-      <td data-label="Started"><When at={execution.created_at} /></td>
+      <td className="stack-title">
+        <div>
+          <Go to={executionPath(execution.id)} strong className="breaks">
+            {execution.correlation || execution.id}
+          </Go>
+          <div className="small">
+            {execution.workflow} v{execution.version}
+          </div>
+        </div>
+      </td>
+      <td data-label="Status">
+        <ExecutionStatus status={execution.status} />
+      </td>
+      <td data-label="Where" className="words-cell">
+        <div className="two-lines breaks">{standing(execution)}</div>
+      </td>
+      <td data-label="Goes on">
+        <When at={execution.wake_at} none="–" />
+      </td>
+      <td data-label="Last moved">
+        <When at={execution.moved_at} />
+      </td>
+      <td data-label="Started">
+        <When at={execution.created_at} />
+      </td>
     </tr>
   );
 });

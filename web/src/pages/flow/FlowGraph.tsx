@@ -4,7 +4,12 @@ import type { Graph } from "../../api/flows";
 import { BOX, layout, type Placed } from "./layout";
 
 export type StepState = "done" | "here" | "failed" | "left";
-type Props = { graph: Graph; states?: Map<string, StepState>; notes?: Map<string, string>; onStep?: (step: string) => void };
+type Props = {
+  graph: Graph;
+  states?: Map<string, StepState>;
+  notes?: Map<string, string>;
+  onStep?: (step: string) => void;
+};
 
 /** Beside the colour, for whoever cannot tell it or does not know what it means. */
 const WORDS: Record<StepState, string> = { done: "done", here: "now", failed: "failed", left: "not done" };
@@ -18,18 +23,42 @@ export function FlowGraph({ graph, states, notes, onStep }: Props) {
   const marker = useId();
   return (
     <div className="graph" tabIndex={0} role="group" aria-label={`Graph of ${graph.nodes.length} steps`}>
-      <svg viewBox={`0 0 ${drawn.width} ${drawn.height}`} style={{ display: "block", margin: "0 auto", width: "100%", maxWidth: drawn.width, minWidth: drawn.width * LEAST_SCALE }}>
-        <defs><marker id={marker} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--idle)" /></marker></defs>
+      <svg
+        viewBox={`0 0 ${drawn.width} ${drawn.height}`}
+        style={{
+          display: "block",
+          margin: "0 auto",
+          width: "100%",
+          maxWidth: drawn.width,
+          minWidth: drawn.width * LEAST_SCALE,
+        }}
+      >
+        <defs>
+          <marker id={marker} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+            <path d="M0 0L8 4L0 8z" fill="var(--idle)" />
+          </marker>
+        </defs>
         {graph.edges.map((edge) => {
           const from = drawn.places.get(edge.source);
           const to = drawn.places.get(edge.target);
           if (!from || !to) return null;
           const lane = drawn.lanes.get(edge.id);
-          const { path, x, y, anchor } = lane === undefined ? wayDown(from, to, drawn.via.get(edge.id) ?? []) : wayBack(from, to, lane);
+          const { path, x, y, anchor } =
+            lane === undefined ? wayDown(from, to, drawn.via.get(edge.id) ?? []) : wayBack(from, to, lane);
           return (
             <g key={edge.id}>
-              <path className="edge" d={path} markerEnd={`url(#${marker})`} strokeDasharray={edge.kind === "timeout" || edge.kind === "failure" ? "4 4" : undefined} />
-              {edge.label && <text className="edge-label" x={x} y={y} textAnchor={anchor}>{cut(edge.label, anchor === "start" ? 22 : 30)}<title>{edge.label}</title></text>}
+              <path
+                className="edge"
+                d={path}
+                markerEnd={`url(#${marker})`}
+                strokeDasharray={edge.kind === "timeout" || edge.kind === "failure" ? "4 4" : undefined}
+              />
+              {edge.label && (
+                <text className="edge-label" x={x} y={y} textAnchor={anchor}>
+                  {cut(edge.label, anchor === "start" ? 22 : 30)}
+                  <title>{edge.label}</title>
+                </text>
+              )}
             </g>
           );
         })}
@@ -39,11 +68,25 @@ export function FlowGraph({ graph, states, notes, onStep }: Props) {
           const state = states?.get(node.id);
           const note = notes ? notes.get(node.id) : state && WORDS[state];
           return (
-            <g key={node.id} className="node" data-state={state} transform={`translate(${place.x} ${place.y})`} {...(onStep ? asLink(node.id, onStep) : {})}>
+            <g
+              key={node.id}
+              className="node"
+              data-state={state}
+              transform={`translate(${place.x} ${place.y})`}
+              {...(onStep ? asLink(node.id, onStep) : {})}
+            >
               <rect width={BOX.width} height={BOX.height} rx={node.kind === "end" ? 22 : 8} />
-              <text x={12} y={19} fontWeight={600}>{cut(node.id === "$end" ? "end" : node.id, note ? 17 : 22)}</text>
-              <text x={12} y={35} className="kind">{cut(node.label && node.label !== node.id ? node.label : node.kind, 25)}</text>
-              {note && <text x={BOX.width - 10} y={19} textAnchor="end" className="note">{note}</text>}
+              <text x={12} y={19} fontWeight={600}>
+                {cut(node.id === "$end" ? "end" : node.id, note ? 17 : 22)}
+              </text>
+              <text x={12} y={35} className="kind">
+                {cut(node.label && node.label !== node.id ? node.label : node.kind, 25)}
+              </text>
+              {note && (
+                <text x={BOX.width - 10} y={19} textAnchor="end" className="note">
+                  {note}
+                </text>
+              )}
               <title>{`${node.id}: ${node.kind}${node.label ? `, ${node.label}` : ""}`}</title>
             </g>
           );
@@ -56,9 +99,13 @@ export function FlowGraph({ graph, states, notes, onStep }: Props) {
 /** A step that leads somewhere, by mouse and by keyboard. */
 function asLink(step: string, open: (step: string) => void) {
   return {
-    role: "link", tabIndex: 0, style: { cursor: "pointer" },
+    role: "link",
+    tabIndex: 0,
+    style: { cursor: "pointer" },
     onClick: () => open(step),
-    onKeyDown: (event: KeyboardEvent) => { if (event.key === "Enter") open(step); },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key === "Enter") open(step);
+    },
   };
 }
 
@@ -70,7 +117,13 @@ function wayDown(from: Placed, to: Placed, via: Placed[]): Way {
   let [x, y] = [from.x + BOX.width / 2, from.y + BOX.height];
   const [firstX, firstY] = [x, y];
   let path = `M${x} ${y}`;
-  const stops = [...via.flatMap((each) => [{ x: each.x, y: each.y }, { x: each.x, y: each.y + BOX.height }]), { x: to.x + BOX.width / 2, y: to.y - 2 }];
+  const stops = [
+    ...via.flatMap((each) => [
+      { x: each.x, y: each.y },
+      { x: each.x, y: each.y + BOX.height },
+    ]),
+    { x: to.x + BOX.width / 2, y: to.y - 2 },
+  ];
   for (const stop of stops) {
     const half = (y + stop.y) / 2;
     path += x === stop.x ? `L${stop.x} ${stop.y}` : `C${x} ${half} ${stop.x} ${half} ${stop.x} ${stop.y}`;

@@ -5,7 +5,11 @@ const steps = { first: { result: { skipped: "no answer" } }, second: { result: {
 const visits = { first: 1, second: 1, third: 1 };
 
 test("a step that was skipped is not done, whatever a response calls itself", () => {
-  expect([...statesOf({ visits, steps, step: "third", status: "waiting" })]).toEqual([["first", "left"], ["second", "done"], ["third", "here"]]);
+  expect([...statesOf({ visits, steps, step: "third", status: "waiting" })]).toEqual([
+    ["first", "left"],
+    ["second", "done"],
+    ["third", "here"],
+  ]);
 });
 
 test("the step at which it was cancelled is not done, and one that never began has no state", () => {

@@ -7,14 +7,32 @@ import { span } from "../../words/duration";
 import type { StepState } from "./FlowGraph";
 
 /** `shown` is the tick up to which it has happened by now. What `isPlayed` has no day in the calendar: it is told from its start. */
-export function Moments({ moments, shown = Infinity, isPlayed = false }: { moments: Moment[]; shown?: number; isPlayed?: boolean }) {
+export function Moments({
+  moments,
+  shown = Infinity,
+  isPlayed = false,
+}: {
+  moments: Moment[];
+  shown?: number;
+  isPlayed?: boolean;
+}) {
   const start = isPlayed ? Date.parse(moments[0]?.at ?? "") : null;
   return (
     <Stack gap={6}>
       {moments.map((each) => (
         <Group key={each.number} justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
-          <Text size="sm" className="breaks" c={each.tick <= shown ? undefined : "dimmed"} fs={each.tick <= shown ? undefined : "italic"}>{each.step && <b>{each.step}: </b>}<Told moment={each} start={start} /></Text>
-          <Text size="xs" c="dimmed" component="span">{start === null ? <When at={each.at} /> : after(each.at, start)}</Text>
+          <Text
+            size="sm"
+            className="breaks"
+            c={each.tick <= shown ? undefined : "dimmed"}
+            fs={each.tick <= shown ? undefined : "italic"}
+          >
+            {each.step && <b>{each.step}: </b>}
+            <Told moment={each} start={start} />
+          </Text>
+          <Text size="xs" c="dimmed" component="span">
+            {start === null ? <When at={each.at} /> : after(each.at, start)}
+          </Text>
         </Group>
       ))}
     </Stack>
@@ -25,12 +43,27 @@ export function Moments({ moments, shown = Infinity, isPlayed = false }: { momen
 function Told({ moment, start }: { moment: Moment; start: number | null }) {
   const { mode } = useTimeMode();
   const found = moment.until_at ? /^(.* (?:until|again at) )/s.exec(moment.text) : null;
-  if (!found) return moment.actor && moment.text.startsWith(moment.actor) ? `${actorWords(moment.actor)}${moment.text.slice(moment.actor.length)}` : moment.text;
-  if (start !== null && moment.until_at) return <>{found[1]}{after(moment.until_at, start)}</>;
-  return <>{found[1]}<When at={moment.until_at} mode={mode === "utc" ? "utc" : "local"} /></>; // 'until in 3m' is no English
+  if (!found)
+    return moment.actor && moment.text.startsWith(moment.actor)
+      ? `${actorWords(moment.actor)}${moment.text.slice(moment.actor.length)}`
+      : moment.text;
+  if (start !== null && moment.until_at)
+    return (
+      <>
+        {found[1]}
+        {after(moment.until_at, start)}
+      </>
+    );
+  return (
+    <>
+      {found[1]}
+      <When at={moment.until_at} mode={mode === "utc" ? "utc" : "local"} />
+    </>
+  ); // 'until in 3m' is no English
 }
 
-const after = (at: string, start: number): string => (Date.parse(at) - start < 1000 ? "at the start" : `${span(Date.parse(at) - start)} after the start`);
+const after = (at: string, start: number): string =>
+  Date.parse(at) - start < 1000 ? "at the start" : `${span(Date.parse(at) - start)} after the start`;
 
 type Where = { visits: Record<string, number>; steps: Record<string, unknown>; step: string; status: string };
 

@@ -3,13 +3,18 @@ import { Button, Group, Menu, Stack, Text, TextInput } from "@mantine/core";
 import { IconChevronDown } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type ExecutionFilters, flowActs, type OrderMany as Order, type Verb } from "../../api/flows";
+import { type BulkCommand, flowActs, type Verb } from "../../api/flows";
+import type { ExecutionFilters } from "../../api/types";
 import { Dialog } from "../../parts/Dialog";
 import { Failed } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 
 const VERBS: { verb: Verb; label: string; needsReason?: true }[] = [
-  { verb: "retry", label: "Retry" }, { verb: "resume", label: "Resume" }, { verb: "pause", label: "Pause" }, { verb: "skip", label: "Skip a step", needsReason: true }, { verb: "cancel", label: "Cancel", needsReason: true },
+  { verb: "retry", label: "Retry" },
+  { verb: "resume", label: "Resume" },
+  { verb: "pause", label: "Pause" },
+  { verb: "skip", label: "Skip a step", needsReason: true },
+  { verb: "cancel", label: "Cancel", needsReason: true },
 ];
 
 export function OrderMany({ filters }: { filters: ExecutionFilters }) {
@@ -17,28 +22,105 @@ export function OrderMany({ filters }: { filters: ExecutionFilters }) {
   return (
     <>
       <Menu position="bottom-end">
-        <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={16} />}>All that match</Button></Menu.Target>
-        <Menu.Dropdown>{VERBS.map((each) => <Menu.Item key={each.verb} color={each.verb === "cancel" ? "red" : undefined} onClick={() => setAsked(each)}>{each.label}…</Menu.Item>)}</Menu.Dropdown>
+        <Menu.Target>
+          <Button variant="default" rightSection={<IconChevronDown size={16} />}>
+            All that match
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {VERBS.map((each) => (
+            <Menu.Item
+              key={each.verb}
+              color={each.verb === "cancel" ? "red" : undefined}
+              onClick={() => setAsked(each)}
+            >
+              {each.label}…
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
       </Menu>
       {asked && <Ask asked={asked} filters={filters} close={() => setAsked(null)} />}
     </>
   );
 }
 
-function Ask({ asked, filters, close }: { asked: (typeof VERBS)[number]; filters: ExecutionFilters; close: () => void }) {
+function Ask({
+  asked,
+  filters,
+  close,
+}: {
+  asked: (typeof VERBS)[number];
+  filters: ExecutionFilters;
+  close: () => void;
+}) {
   const [reason, setReason] = useState("");
   const { status, ...rest } = filters;
-  const order: Order = { ...rest, ...(status && status !== "attention" ? { status } : {}), verb: asked.verb, reason: reason.trim() || "asked for on the page" };
-  const would = useQuery({ queryKey: ["bulk", "executions", asked.verb, filters], queryFn: () => flowActs.rehearseMany(order), staleTime: 0, gcTime: 0, retry: false });
-  const give = useAct(() => flowActs.orderMany({ ...order, reason: reason.trim() }), { done: (found) => `${asked.label}: ${found.ordered.toLocaleString()} ordered${found.more ? ", and more are left" : ""}`, after: close });
+  const order: BulkCommand = {
+    ...rest,
+    ...(status && status !== "attention" ? { status } : {}),
+    verb: asked.verb,
+    reason: reason.trim() || "asked for on the page",
+  };
+  const would = useQuery({
+    queryKey: ["bulk", "executions", asked.verb, filters],
+    queryFn: () => flowActs.rehearseMany(order),
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+  });
+  const give = useAct(() => flowActs.orderMany({ ...order, reason: reason.trim() }), {
+    done: (found) =>
+      `${asked.label}: ${found.ordered.toLocaleString()} ordered${found.more ? ", and more are left" : ""}`,
+    after: close,
+  });
   const count = would.data?.count ?? 0;
   return (
     <Dialog onClose={close} title={`${asked.label}, all that match`}>
-      <form onSubmit={(event) => { event.preventDefault(); give.mutate(undefined); }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          give.mutate(undefined);
+        }}
+      >
         <Stack>
-          {would.error ? <Failed fault={would.error} /> : <Text size="sm">{would.data ? (count ? <><b>{count.toLocaleString()}</b> {count === 1 ? "execution allows" : "executions allow"} it now.</> : "None of them allows it now.") : "Counting…"}</Text>}
-          <TextInput label="Reason" description="It stands in every log." required={!!asked.needsReason} value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
-          <Group justify="flex-end"><Button variant="default" onClick={close}>Back</Button><Button type="submit" color={asked.verb === "cancel" ? "red" : undefined} loading={give.isPending} disabled={!count || (!!asked.needsReason && !reason.trim())}>{asked.label}</Button></Group>
+          {would.error ? (
+            <Failed fault={would.error} />
+          ) : (
+            <Text size="sm">
+              {would.data ? (
+                count ? (
+                  <>
+                    <b>{count.toLocaleString()}</b> {count === 1 ? "execution allows" : "executions allow"} it now.
+                  </>
+                ) : (
+                  "None of them allows it now."
+                )
+              ) : (
+                "Counting…"
+              )}
+            </Text>
+          )}
+          <TextInput
+            label="Reason"
+            description="It stands in every log."
+            required={!!asked.needsReason}
+            value={reason}
+            onChange={(event) => setReason(event.currentTarget.value)}
+            data-autofocus
+          />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Back
+            </Button>
+            <Button
+              type="submit"
+              color={asked.verb === "cancel" ? "red" : undefined}
+              loading={give.isPending}
+              disabled={!count || (!!asked.needsReason && !reason.trim())}
+            >
+              {asked.label}
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Dialog>

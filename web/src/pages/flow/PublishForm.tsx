@@ -5,9 +5,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { flowActs } from "../../api/flows";
-import { useAct } from "../../parts/useAct";
 import { Dialog } from "../../parts/Dialog";
 import { Faults } from "../../parts/Faults";
+import { useAct } from "../../parts/useAct";
 import { ReplayDocument } from "./ReplayMany";
 
 const EXAMPLE_NAME = "order-follow-up";
@@ -37,27 +37,78 @@ export function PublishForm({ document, close }: { document: string; close: () =
   const [text, setText] = useState(document);
   const [settled] = useDebouncedValue(text, 400);
   const navigate = useNavigate();
-  const check = useQuery({ queryKey: ["rehearsal", settled], queryFn: () => flowActs.rehearse(settled), retry: false, staleTime: Infinity });
+  const check = useQuery({
+    queryKey: ["rehearsal", settled],
+    queryFn: () => flowActs.rehearse(settled),
+    retry: false,
+    staleTime: Infinity,
+  });
   const publish = useAct(() => flowActs.publish(text), {
-    done: (result) => (result.new ? `${result.name} is published as version ${result.version}` : "Nothing new: the newest version does the same"),
-    after: (result) => { close(); void navigate({ to: "/workflows/$workflow", params: { workflow: result.name }, ignoreBlocker: true }); },
+    done: (result) =>
+      result.new
+        ? `${result.name} is published as version ${result.version}`
+        : "Nothing new: the newest version does the same",
+    after: (result) => {
+      close();
+      void navigate({ to: "/workflows/$workflow", params: { workflow: result.name }, ignoreBlocker: true });
+    },
   });
   const said = check.data;
   return (
     <Dialog onClose={close} title="Publish a workflow" size="xl">
       <Stack>
-        <Textarea label="Document" description="Executions under way keep the version they began with." value={text} onChange={(event) => setText(event.currentTarget.value)} autosize minRows={12} maxRows={24} classNames={{ input: "mono" }} data-autofocus />
+        <Textarea
+          label="Document"
+          description="Executions under way keep the version they began with."
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          autosize
+          minRows={12}
+          maxRows={24}
+          classNames={{ input: "mono" }}
+          data-autofocus
+        />
         {check.error ? <Faults fault={check.error} title="This is no workflow yet" /> : null}
         {said && !check.error && (
-          <Alert color={said.new ? "cyan" : "gray"} variant="light" title={!said.new ? "Nothing would change" : said.before ? `${said.after.name}: version ${said.before.version + 1}` : `${said.after.name} is new`}>
-            {said.new && said.differences.length > 0 && <List size="sm">{said.differences.map((each) => <List.Item key={each}>{each}</List.Item>)}</List>}
-            {said.new && !said.differences.length && <Text size="sm">{said.after.step_count} steps, beginning with {said.after.start}.</Text>}
+          <Alert
+            color={said.new ? "cyan" : "gray"}
+            variant="light"
+            title={
+              !said.new
+                ? "Nothing would change"
+                : said.before
+                  ? `${said.after.name}: version ${said.before.version + 1}`
+                  : `${said.after.name} is new`
+            }
+          >
+            {said.new && said.differences.length > 0 && (
+              <List size="sm">
+                {said.differences.map((each) => (
+                  <List.Item key={each}>{each}</List.Item>
+                ))}
+              </List>
+            )}
+            {said.new && !said.differences.length && (
+              <Text size="sm">
+                {said.after.step_count} steps, beginning with {said.after.start}.
+              </Text>
+            )}
           </Alert>
         )}
-        {said?.new && said.before && !check.error && settled === text && <ReplayDocument key={text} workflow={said.after.name} document={text} />}
+        {said?.new && said.before && !check.error && settled === text && (
+          <ReplayDocument key={text} workflow={said.after.name} document={text} />
+        )}
         <Group justify="flex-end">
-          <Button variant="default" onClick={close}>Cancel</Button>
-          <Button loading={publish.isPending} disabled={!said?.new || !!check.error || settled !== text} onClick={() => publish.mutate(undefined)}>Publish</Button>
+          <Button variant="default" onClick={close}>
+            Cancel
+          </Button>
+          <Button
+            loading={publish.isPending}
+            disabled={!said?.new || !!check.error || settled !== text}
+            onClick={() => publish.mutate(undefined)}
+          >
+            Publish
+          </Button>
         </Group>
       </Stack>
     </Dialog>

@@ -17,13 +17,39 @@ export function ReplayMany({ name, newest, versions }: { name: string; newest: n
   const replay = useMutation({ mutationFn: () => flowActs.replayMany(name, { version, limit }) });
   return (
     <Card component="section" aria-label="Replay">
-      <Title order={2} mb={4}>Replay</Title>
-      <Text size="sm" c="dimmed" mb="sm">Runs recorded executions again from their logs, without calls or clock, and compares every entry.</Text>
+      <Title order={2} mb={4}>
+        Replay
+      </Title>
+      <Text size="sm" c="dimmed" mb="sm">
+        Runs recorded executions again from their logs, without calls or clock, and compares every entry.
+      </Text>
       <Stack gap="sm">
         <Group align="flex-end">
-          <Select label="With version" w={120} allowDeselect={false} value={String(version)} data={versions.map((each) => ({ value: String(each), label: `v${each}` }))} onChange={(value) => { setVersion(Number(value)); replay.reset(); }} />
-          <Select label="Over the newest" w={160} allowDeselect={false} value={String(limit)} data={LIMITS.map((each) => ({ value: String(each), label: `${each} executions` }))} onChange={(value) => { setLimit(Number(value)); replay.reset(); }} />
-          <Button leftSection={<IconPlayerPlay size={16} />} loading={replay.isPending} onClick={() => replay.mutate()}>Replay</Button>
+          <Select
+            label="With version"
+            w={120}
+            allowDeselect={false}
+            value={String(version)}
+            data={versions.map((each) => ({ value: String(each), label: `v${each}` }))}
+            onChange={(value) => {
+              setVersion(Number(value));
+              replay.reset();
+            }}
+          />
+          <Select
+            label="Over the newest"
+            w={160}
+            allowDeselect={false}
+            value={String(limit)}
+            data={LIMITS.map((each) => ({ value: String(each), label: `${each} executions` }))}
+            onChange={(value) => {
+              setLimit(Number(value));
+              replay.reset();
+            }}
+          />
+          <Button leftSection={<IconPlayerPlay size={16} />} loading={replay.isPending} onClick={() => replay.mutate()}>
+            Replay
+          </Button>
         </Group>
         <Replayed name={`version ${version}`} replay={replay} version={version} />
       </Stack>
@@ -36,7 +62,14 @@ export function ReplayDocument({ workflow, document }: { workflow: string; docum
   const replay = useMutation({ mutationFn: () => flowActs.replayMany(workflow, { document, limit: 50 }) });
   return (
     <Stack gap="sm">
-      <Group gap="sm"><Button variant="default" size="xs" loading={replay.isPending} onClick={() => replay.mutate()}>Replay it over recorded executions</Button><Text size="sm" c="dimmed">Before it is published: whose path would it change?</Text></Group>
+      <Group gap="sm">
+        <Button variant="default" size="xs" loading={replay.isPending} onClick={() => replay.mutate()}>
+          Replay it over recorded executions
+        </Button>
+        <Text size="sm" c="dimmed">
+          Before it is published: whose path would it change?
+        </Text>
+      </Group>
       <Replayed name="this document" replay={replay} version={null} />
     </Stack>
   );
@@ -45,18 +78,33 @@ export function ReplayDocument({ workflow, document }: { workflow: string; docum
 type Asked = { data: ReplayedMany | undefined; error: Error | null; isPending: boolean; mutate: () => void };
 
 function Replayed({ name, replay, version }: { name: string; replay: Asked; version: number | null }) {
-  if (replay.isPending) return <Text size="sm" c="dimmed" role="status">Replaying. Long logs take some seconds…</Text>;
+  if (replay.isPending)
+    return (
+      <Text size="sm" c="dimmed" role="status">
+        Replaying. Long logs take some seconds…
+      </Text>
+    );
   if (replay.error) return <Failed fault={replay.error} retry={replay.mutate} />;
   if (!replay.data) return null;
   const { items } = replay.data;
-  if (!items.length) return <Text size="sm" role="status">No execution is recorded yet, so there is nothing to replay.</Text>;
+  if (!items.length)
+    return (
+      <Text size="sm" role="status">
+        No execution is recorded yet, so there is nothing to replay.
+      </Text>
+    );
   const left = items.filter((each) => !each.identical);
   const strange = strangers(items, version).length;
   return (
     <>
       <Alert color={strange ? "red" : left.length ? "orange" : "green"} title={replayWords(items)} role="status">
         <Text size="sm">{proofWords(items, name)}</Text>
-        {strange > 0 && <Text size="sm" mt={4}>{strange === 1 ? "One of them" : `${strange} of them`} ran with this very version, which must replay identically: verify the log on its page.</Text>}
+        {strange > 0 && (
+          <Text size="sm" mt={4}>
+            {strange === 1 ? "One of them" : `${strange} of them`} ran with this very version, which must replay
+            identically: verify the log on its page.
+          </Text>
+        )}
       </Alert>
       {left.length > 0 && <Different items={left} version={version} />}
     </>
@@ -68,19 +116,59 @@ function Different({ items, version }: { items: ReplayedMany["items"]; version: 
   const how = version === null ? { target: "_blank", rel: "noreferrer" } : {};
   return (
     <table className="list stacks" aria-label="Executions that differ">
-      <thead><tr><th>Execution</th><th>Version</th><th>First difference</th><th className="figure">Differences</th></tr></thead>
-      <tbody>{items.map((each) => (
-        <tr key={each.execution}>
-          <td className="stack-title"><div><a className="go go-strong breaks" href={`${addressOf(executionPath(each.execution))}?tab=replay${version === null ? "" : `&version=v${version}`}`} {...how}>{each.correlation || each.execution}</a></div></td>
-          <td data-label="Version">v{each.version}</td>
-          <td data-label="First" className="from-top">{each.first ? <div><div className="breaks"><b>Entry {each.first.number}, {each.first.step}, {each.first.field}</b></div><Side says="log" text={each.first.expected} /><Side says="replay" text={each.first.actual} /></div> : <div className="breaks">{each.trouble}</div>}</td>
-          <td data-label="Differences" className="figure">{each.trouble ? "–" : each.differences}</td>
+      <thead>
+        <tr>
+          <th>Execution</th>
+          <th>Version</th>
+          <th>First difference</th>
+          <th className="figure">Differences</th>
         </tr>
-      ))}</tbody>
+      </thead>
+      <tbody>
+        {items.map((each) => (
+          <tr key={each.execution}>
+            <td className="stack-title">
+              <div>
+                <a
+                  className="go go-strong breaks"
+                  href={`${addressOf(executionPath(each.execution))}?tab=replay${version === null ? "" : `&version=v${version}`}`}
+                  {...how}
+                >
+                  {each.correlation || each.execution}
+                </a>
+              </div>
+            </td>
+            <td data-label="Version">v{each.version}</td>
+            <td data-label="First" className="from-top">
+              {each.first ? (
+                <div>
+                  <div className="breaks">
+                    <b>
+                      Entry {each.first.number}, {each.first.step}, {each.first.field}
+                    </b>
+                  </div>
+                  <Side says="log" text={each.first.expected} />
+                  <Side says="replay" text={each.first.actual} />
+                </div>
+              ) : (
+                <div className="breaks">{each.trouble}</div>
+              )}
+            </td>
+            <td data-label="Differences" className="figure">
+              {each.trouble ? "–" : each.differences}
+            </td>
+          </tr>
+        ))}
+      </tbody>
     </table>
   );
 }
 
 function Side({ says, text }: { says: string; text: string }) {
-  return <div className="two-lines breaks" title={text}><span className="quiet">{says}: </span><span className="mono solid">{text}</span></div>;
+  return (
+    <div className="two-lines breaks" title={text}>
+      <span className="quiet">{says}: </span>
+      <span className="mono solid">{text}</span>
+    </div>
+  );
 }

@@ -2,18 +2,32 @@ import { Button, Code, Group, JsonInput, Stack, Text, TextInput } from "@mantine
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { flowActs } from "../../api/flows";
+import { Dialog } from "../../parts/Dialog";
 import { Faults } from "../../parts/Faults";
 import { useAct } from "../../parts/useAct";
-import { Dialog } from "../../parts/Dialog";
 import { readObject } from "./json";
 
-const EMPTY: Record<string, unknown> = { text: "", integer: 1, number: 1, boolean: false, list: [], map: {}, any: null };
+const EMPTY: Record<string, unknown> = {
+  text: "",
+  integer: 1,
+  number: 1,
+  boolean: false,
+  list: [],
+  map: {},
+  any: null,
+};
 export type Inputs = Record<string, Record<string, unknown>>;
 type Props = { workflow: { name: string; input: Inputs }; close: () => void };
 
 /** An input with a place for everything that is asked for. */
 export const firstInput = (inputs: Inputs): string =>
-  JSON.stringify(Object.fromEntries(Object.entries(inputs).map(([name, about]) => [name, about.default ?? EMPTY[String(about.type)] ?? null])), null, 2);
+  JSON.stringify(
+    Object.fromEntries(
+      Object.entries(inputs).map(([name, about]) => [name, about.default ?? EMPTY[String(about.type)] ?? null]),
+    ),
+    null,
+    2,
+  );
 
 export function StartForm({ workflow, close }: Props) {
   const wanted = Object.entries(workflow.input);
@@ -22,16 +36,53 @@ export function StartForm({ workflow, close }: Props) {
   const navigate = useNavigate();
   const parsed = readObject(input);
   const start = useAct(() => flowActs.start(workflow.name, { input: parsed ?? {}, correlation }), {
-    quiet: true, done: "Started", after: (made) => { close(); void navigate({ to: "/executions/$execution", params: { execution: made.id }, ignoreBlocker: true }); },
+    quiet: true,
+    done: "Started",
+    after: (made) => {
+      close();
+      void navigate({ to: "/executions/$execution", params: { execution: made.id }, ignoreBlocker: true });
+    },
   });
   return (
     <Dialog onClose={close} title={`Start ${workflow.name}`}>
       <Stack>
-        {wanted.length > 0 && <Text size="sm" c="dimmed">It takes {wanted.map(([name, about], place) => <span key={name}>{place ? ", " : ""}<Code>{name}</Code> ({String(about.type)})</span>)}.</Text>}
-        <JsonInput label="Input" value={input} onChange={setInput} autosize minRows={4} error={parsed ? undefined : "This is not a JSON object"} classNames={{ input: "mono" }} data-autofocus />
-        <TextInput label="Correlation key" description="What events may be addressed to, such as order-7." value={correlation} onChange={(event) => setCorrelation(event.currentTarget.value)} />
+        {wanted.length > 0 && (
+          <Text size="sm" c="dimmed">
+            It takes{" "}
+            {wanted.map(([name, about], place) => (
+              <span key={name}>
+                {place ? ", " : ""}
+                <Code>{name}</Code> ({String(about.type)})
+              </span>
+            ))}
+            .
+          </Text>
+        )}
+        <JsonInput
+          label="Input"
+          value={input}
+          onChange={setInput}
+          autosize
+          minRows={4}
+          error={parsed ? undefined : "This is not a JSON object"}
+          classNames={{ input: "mono" }}
+          data-autofocus
+        />
+        <TextInput
+          label="Correlation key"
+          description="What events may be addressed to, such as order-7."
+          value={correlation}
+          onChange={(event) => setCorrelation(event.currentTarget.value)}
+        />
         {start.error ? <Faults fault={start.error} title="It was not started" /> : null}
-        <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button disabled={!parsed} loading={start.isPending} onClick={() => start.mutate(undefined)}>Start</Button></Group>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            Cancel
+          </Button>
+          <Button disabled={!parsed} loading={start.isPending} onClick={() => start.mutate(undefined)}>
+            Start
+          </Button>
+        </Group>
       </Stack>
     </Dialog>
   );

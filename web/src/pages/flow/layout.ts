@@ -4,7 +4,14 @@ type Node = { id: string; is_start: boolean };
 type Edge = { id: string; source: string; target: string };
 export type Placed = { x: number; y: number };
 /** `via`: the middles of the places that a long way passes, from top to bottom. `lane`: where a way back runs up. */
-export type Layout = { places: Map<string, Placed>; via: Map<string, Placed[]>; back: Set<string>; lanes: Map<string, number>; width: number; height: number };
+export type Layout = {
+  places: Map<string, Placed>;
+  via: Map<string, Placed[]>;
+  back: Set<string>;
+  lanes: Map<string, number>;
+  width: number;
+  height: number;
+};
 
 export const BOX = { width: 176, height: 44, gapX: 36, gapY: 46, margin: 16 };
 const PASS = 40; // the room of a way that passes a row
@@ -15,12 +22,17 @@ export function layout(nodes: Node[], edges: Edge[]): Layout {
   const { order, back } = walk(nodes, edges);
   const forward = edges.filter((edge) => !back.has(edge.id));
   const rank = new Map<string, number>(order.map((id) => [id, 0]));
-  for (const id of order) for (const edge of forward) if (edge.source === id) rank.set(edge.target, Math.max(rank.get(edge.target) ?? 0, (rank.get(id) ?? 0) + 1));
+  for (const id of order)
+    for (const edge of forward)
+      if (edge.source === id) rank.set(edge.target, Math.max(rank.get(edge.target) ?? 0, (rank.get(id) ?? 0) + 1));
 
   const rows: string[][] = [];
   const above = new Map<string, string[]>(); // what leads to each place of a row, from the row before
   const passes = new Map<string, string[]>(); // by edge
-  for (const id of order) (rows[rank.get(id) ?? 0] ??= []).push(id);
+  for (const id of order) {
+    const row = rank.get(id) ?? 0;
+    rows[row] = [...(rows[row] ?? []), id];
+  }
   for (const edge of forward) {
     let before = edge.source;
     for (let row = (rank.get(edge.source) ?? 0) + 1; row < (rank.get(edge.target) ?? 0); row += 1) {
@@ -38,7 +50,10 @@ export function layout(nodes: Node[], edges: Edge[]): Layout {
   const middle = new Map<string, number>(); // from the middle of the row
   for (const row of rows) {
     const wish = (id: string): number => {
-      const known = (above.get(id) ?? []).flatMap((each) => { const at = middle.get(each); return at === undefined ? [] : [at]; });
+      const known = (above.get(id) ?? []).flatMap((each) => {
+        const at = middle.get(each);
+        return at === undefined ? [] : [at];
+      });
       return known.length ? known.reduce((sum, each) => sum + each, 0) / known.length : 0;
     };
     const wishes = new Map(row.map((id) => [id, wish(id)]));
@@ -51,13 +66,24 @@ export function layout(nodes: Node[], edges: Edge[]): Layout {
   }
   const inner = Math.max(BOX.width + BOX.gapX, ...rows.map((row) => row.reduce((sum, id) => sum + roomOf(id), 0)));
   const top = BOX.margin + (back.size ? BOX.gapY / 2 : 0);
-  const at = (id: string, row: number): Placed => ({ x: BOX.margin + inner / 2 + (middle.get(id) ?? 0), y: top + row * (BOX.height + BOX.gapY) });
+  const at = (id: string, row: number): Placed => ({
+    x: BOX.margin + inner / 2 + (middle.get(id) ?? 0),
+    y: top + row * (BOX.height + BOX.gapY),
+  });
   const places = new Map<string, Placed>();
-  for (const [id, row] of rank) { const found = at(id, row); places.set(id, { x: found.x - BOX.width / 2, y: found.y }); }
-  const via = new Map([...passes].map(([id, on]) => [id, on.map((pass) => at(pass, Number(pass.slice(pass.lastIndexOf("@") + 1))))]));
+  for (const [id, row] of rank) {
+    const found = at(id, row);
+    places.set(id, { x: found.x - BOX.width / 2, y: found.y });
+  }
+  const via = new Map(
+    [...passes].map(([id, on]) => [id, on.map((pass) => at(pass, Number(pass.slice(pass.lastIndexOf("@") + 1))))]),
+  );
   const lanes = new Map([...back].map((id, place) => [id, BOX.margin + inner + place * LANE]));
   return {
-    places, via, back, lanes,
+    places,
+    via,
+    back,
+    lanes,
     width: inner + 2 * BOX.margin + (back.size ? back.size * LANE + LABEL : 0),
     height: top + rows.length * (BOX.height + BOX.gapY) - BOX.gapY + BOX.margin + (back.size ? BOX.gapY / 2 : 0),
   };
@@ -79,6 +105,7 @@ function walk(nodes: Node[], edges: Edge[]): { order: string[]; back: Set<string
     state.set(id, "done");
     order.unshift(id);
   };
-  for (const node of [...nodes].sort((a, b) => Number(b.is_start) - Number(a.is_start))) if (!state.has(node.id)) visit(node.id);
+  for (const node of [...nodes].sort((a, b) => Number(b.is_start) - Number(a.is_start)))
+    if (!state.has(node.id)) visit(node.id);
   return { order, back };
 }

@@ -1,8 +1,8 @@
 /** What failed in the last day: which endpoint, how often, what it said last, and whether it has recovered. */
-import { Anchor, Badge, Card, Group, Stack, Text, Title } from "@mantine/core";
+import { Badge, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { endpointsQuery, runsQuery } from "../../api/queries";
+import { AnchorLink } from "../../parts/links";
 import { Failed } from "../../parts/Outcomes";
 import { useClock } from "../../time/clock";
 import { When } from "../../time/When";
@@ -14,7 +14,10 @@ const LISTED = 6;
 
 export function Failures() {
   const since = new Date(useClock((nowMs) => Math.floor((nowMs - DAY_MS) / STEP_MS) * STEP_MS)).toISOString();
-  const failed = useInfiniteQuery({ ...runsQuery({ status: "failed", since }, 200), placeholderData: (before) => before });
+  const failed = useInfiniteQuery({
+    ...runsQuery({ status: "failed", since }, 200),
+    placeholderData: (before) => before,
+  });
   const page = failed.data?.pages[0];
   const all = byEndpoint(page?.items ?? []);
   const shown = all.slice(0, LISTED);
@@ -25,10 +28,18 @@ export function Failures() {
     <Card>
       <Group justify="space-between" mb="sm">
         <Title order={2}>Failed in the last 24 hours</Title>
-        {shown.length > 0 && <Anchor component={Link} to="/runs" search={{ status: "failed", since } as never} size="sm">All failed runs</Anchor>}
+        {shown.length > 0 && (
+          <AnchorLink to="/runs" search={{ status: "failed", since }} size="sm">
+            All failed runs
+          </AnchorLink>
+        )}
       </Group>
       {failed.error ? <Failed fault={failed.error} retry={() => void failed.refetch()} /> : null}
-      {page && !shown.length && <Text size="sm" c="dimmed">Nothing failed.</Text>}
+      {page && !shown.length && (
+        <Text size="sm" c="dimmed">
+          Nothing failed.
+        </Text>
+      )}
       <Stack gap="sm">
         {shown.map((each) => {
           const isFailing = failingIds.has(each.id);
@@ -36,17 +47,41 @@ export function Failures() {
             <div key={each.id}>
               <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
                 <Group gap="xs" style={{ minWidth: 0 }}>
-                  <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.id } as never} size="sm" fw={600} className="breaks">{each.name}</Anchor>
-                  {(isFailing || (known && !known.next_cursor)) && <Badge color={isFailing ? "red" : "green"} tt="none">{isFailing ? "failing" : "recovered"}</Badge>}
+                  <AnchorLink
+                    to="/endpoints/$endpoint"
+                    params={{ endpoint: each.id }}
+                    size="sm"
+                    fw={600}
+                    className="breaks"
+                  >
+                    {each.name}
+                  </AnchorLink>
+                  {(isFailing || (known && !known.next_cursor)) && (
+                    <Badge color={isFailing ? "red" : "green"} tt="none">
+                      {isFailing ? "failing" : "recovered"}
+                    </Badge>
+                  )}
                 </Group>
-                <Text size="xs" c="dimmed" className="nowrap" component="span">{each.count === 1 ? "once" : `${each.count}${page?.next_cursor ? " or more" : ""} times`}, last <When at={each.last.started_at} /></Text>
+                <Text size="xs" c="dimmed" className="nowrap" component="span">
+                  {each.count === 1 ? "once" : `${each.count}${page?.next_cursor ? " or more" : ""} times`}, last{" "}
+                  <When at={each.last.started_at} />
+                </Text>
               </Group>
-              <Text size="sm" className="breaks" lineClamp={2}>{each.last.error || each.last.status} <Anchor component={Link} to="/runs/$run" params={{ run: each.last.id } as never} size="sm" underline="always">Why?</Anchor></Text>
+              <Text size="sm" className="breaks" lineClamp={2}>
+                {each.last.error || each.last.status}{" "}
+                <AnchorLink to="/runs/$run" params={{ run: each.last.id }} size="sm" underline="always">
+                  Why?
+                </AnchorLink>
+              </Text>
             </div>
           );
         })}
       </Stack>
-      {all.length > LISTED && <Text size="xs" c="dimmed" mt="sm">and {all.length - LISTED} more endpoints</Text>}
+      {all.length > LISTED && (
+        <Text size="xs" c="dimmed" mt="sm">
+          and {all.length - LISTED} more endpoints
+        </Text>
+      )}
     </Card>
   );
 }

@@ -1,8 +1,8 @@
 /** Executions that stopped at a failed step, and go on only when a person says how. Not there while none did. */
-import { Anchor, Card, Group, Stack, Text, Title } from "@mantine/core";
+import { Card, Group, Stack, Text, Title } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { executionsQuery } from "../../api/flows";
+import { AnchorLink } from "../../parts/links";
 import { When } from "../../time/When";
 import { standing } from "../flow/ExecutionTable";
 
@@ -16,16 +16,30 @@ export function Stopped() {
     <Card>
       <Group justify="space-between" mb="sm">
         <Title order={2}>Workflows that wait for a person</Title>
-        <Anchor component={Link} to="/executions" search={{ status: "attention" } as never} size="sm">All that wait</Anchor>
+        <AnchorLink to="/executions" search={{ status: "attention" }} size="sm">
+          All that wait
+        </AnchorLink>
       </Group>
       <Stack gap="sm">
         {shown.map((each) => (
           <div key={each.id}>
             <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
-              <Anchor component={Link} to="/executions/$execution" params={{ execution: each.id } as never} size="sm" fw={600} className="breaks">{each.correlation || each.id}</Anchor>
-              <Text size="xs" c="dimmed" className="nowrap" component="span">{each.workflow}, <When at={each.moved_at} /></Text>
+              <AnchorLink
+                to="/executions/$execution"
+                params={{ execution: each.id }}
+                size="sm"
+                fw={600}
+                className="breaks"
+              >
+                {each.correlation || each.id}
+              </AnchorLink>
+              <Text size="xs" c="dimmed" className="nowrap" component="span">
+                {each.workflow}, <When at={each.moved_at} />
+              </Text>
             </Group>
-            <Text size="sm" className="breaks" lineClamp={2}>{standing(each)}</Text>
+            <Text size="sm" className="breaks" lineClamp={2}>
+              {standing(each)}
+            </Text>
           </div>
         ))}
       </Stack>

@@ -2,7 +2,7 @@
 import { Button, Card, Checkbox, Grid, Group, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconApi, IconPlayerPlay, IconPlus } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { asProblem } from "../../api/client";
 import { type BacktestChange, plannerActs, type Rule, rulesQuery } from "../../api/planner";
@@ -11,6 +11,7 @@ import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
 import { BacktestResult } from "../../parts/BacktestResult";
 import { EndpointPicker } from "../../parts/EndpointPicker";
+import { ButtonLink } from "../../parts/links";
 import { Command, Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { duration } from "../../words/duration";
@@ -23,17 +24,51 @@ export function Backtests() {
   const some = useInfiniteQuery(endpointsQuery({}, 20));
   const endpoint = useQuery({ ...endpointQuery(id ?? ""), enabled: !!id });
   const rules = useInfiniteQuery({ ...rulesQuery({ endpoint: id ?? "" }), enabled: !!id });
-  const choose = (wanted: string | null) => void navigate({ to: "/planner", search: { tab: "backtest", ...(wanted ? { endpoint: wanted } : {}) } as never, replace: true });
+  const choose = (wanted: string | null) =>
+    void navigate({
+      to: "/planner",
+      search: { tab: "backtest", ...(wanted ? { endpoint: wanted } : {}) },
+      replace: true,
+    });
   if (some.data && !some.data.pages[0]?.items.length) {
-    return <Empty icon={IconApi} title="Nothing was recorded yet" command="mainspring backtest NAME --every 30s" action={mayWrite && <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}>A back-test plays a change over past runs before you make it. It needs an endpoint that has run.</Empty>;
+    return (
+      <Empty
+        icon={IconApi}
+        title="Nothing was recorded yet"
+        command="mainspring backtest NAME --every 30s"
+        action={
+          mayWrite && (
+            <ButtonLink to="/endpoints/new" leftSection={<IconPlus size={16} />}>
+              Add the first endpoint
+            </ButtonLink>
+          )
+        }
+      >
+        A back-test plays a change over past runs before you make it. It needs an endpoint that has run.
+      </Empty>
+    );
   }
   const fault = endpoint.error ?? rules.error;
   const kept = rules.data?.pages.flatMap((page) => page.items);
   return (
     <Stack>
-      <Text size="sm" c="dimmed">What would have been, had an endpoint had another interval, other limits or fewer rules: played over the recorded runs of all endpoints of its job, because their rules act on each other. Rules of the whole job stay in force. Nothing is called and nothing is kept.</Text>
-      <Group><EndpointPicker value={id ?? null} set={choose} label="Endpoint to play" required /></Group>
-      {fault ? <Failed fault={fault} retry={() => { void endpoint.refetch(); void rules.refetch(); }} /> : null}
+      <Text size="sm" c="dimmed">
+        What would have been, had an endpoint had another interval, other limits or fewer rules: played over the
+        recorded runs of all endpoints of its job, because their rules act on each other. Rules of the whole job stay in
+        force. Nothing is called and nothing is kept.
+      </Text>
+      <Group>
+        <EndpointPicker value={id ?? null} set={choose} label="Endpoint to play" required />
+      </Group>
+      {fault ? (
+        <Failed
+          fault={fault}
+          retry={() => {
+            void endpoint.refetch();
+            void rules.refetch();
+          }}
+        />
+      ) : null}
       {id && !fault && !(endpoint.data && kept) ? <Pending /> : null}
       {id && endpoint.data && kept && <Play key={id} endpoint={endpoint.data} rules={kept} />}
     </Stack>
@@ -50,44 +85,104 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
   const given = (name: keyof BacktestChange, text: string) => (text.trim() ? { [name]: text.trim() } : {});
   const change: BacktestChange = {
     ...(off.size ? { rules: rules.filter((each) => !off.has(each.id)).map((each) => each.rule) } : {}),
-    ...given("interval_ms", interval), ...given("min_interval_ms", least), ...given("max_interval_ms", most),
+    ...given("interval_ms", interval),
+    ...given("min_interval_ms", least),
+    ...given("max_interval_ms", most),
   };
   const play = useAct(() => plannerActs.backtest({ endpoint: endpoint.id }, change), { quiet: true, onlyReads: true });
   const fault = play.error ? asProblem(play.error) : null;
   const isPlaced = ["interval_ms", "min_interval_ms", "max_interval_ms"].some((field) => fault?.of(field));
-  const toggle = (id: string) => setOff((before) => { const after = new Set(before); if (!after.delete(id)) after.add(id); return after; });
+  const toggle = (id: string) =>
+    setOff((before) => {
+      const after = new Set(before);
+      if (!after.delete(id)) after.add(id);
+      return after;
+    });
   const none = (ms: number | null) => (ms === null ? "none" : duration(ms));
   return (
     <Grid gap="md">
       <Grid.Col span={{ base: 12, lg: 5 }}>
-        <Card component="form" onSubmit={(event: React.FormEvent) => { event.preventDefault(); play.mutate(undefined); }}>
-          <Title order={2} mb="sm">What to change</Title>
+        <Card
+          component="form"
+          onSubmit={(event: React.FormEvent) => {
+            event.preventDefault();
+            play.mutate(undefined);
+          }}
+        >
+          <Title order={2} mb="sm">
+            What to change
+          </Title>
           <Stack gap="sm">
-            <TextInput label="Run every" placeholder={endpoint.interval_ms === null ? (endpoint.cron ?? "") : duration(endpoint.interval_ms)} value={interval} onChange={(event) => setInterval(event.currentTarget.value)} error={fault?.of("interval_ms")} />
+            <TextInput
+              label="Run every"
+              placeholder={endpoint.interval_ms === null ? (endpoint.cron ?? "") : duration(endpoint.interval_ms)}
+              value={interval}
+              onChange={(event) => setInterval(event.currentTarget.value)}
+              error={fault?.of("interval_ms")}
+            />
             <Group grow align="flex-start">
-              <TextInput label="Never closer than" placeholder={none(endpoint.min_interval_ms)} value={least} onChange={(event) => setLeast(event.currentTarget.value)} error={fault?.of("min_interval_ms")} />
-              <TextInput label="Never farther than" placeholder={none(endpoint.max_interval_ms)} value={most} onChange={(event) => setMost(event.currentTarget.value)} error={fault?.of("max_interval_ms")} />
+              <TextInput
+                label="Never closer than"
+                placeholder={none(endpoint.min_interval_ms)}
+                value={least}
+                onChange={(event) => setLeast(event.currentTarget.value)}
+                error={fault?.of("min_interval_ms")}
+              />
+              <TextInput
+                label="Never farther than"
+                placeholder={none(endpoint.max_interval_ms)}
+                value={most}
+                onChange={(event) => setMost(event.currentTarget.value)}
+                error={fault?.of("max_interval_ms")}
+              />
             </Group>
             {rules.length > 0 && (
               <Stack gap={6}>
-                <Text size="sm" fw={500}>With these rules</Text>
-                {rules.map((each) => <Checkbox key={each.id} checked={!off.has(each.id)} onChange={() => toggle(each.id)} label={String(each.rule.name)} description={`${String(each.rule.when)}: ${each.does}`} />)}
+                <Text size="sm" fw={500}>
+                  With these rules
+                </Text>
+                {rules.map((each) => (
+                  <Checkbox
+                    key={each.id}
+                    checked={!off.has(each.id)}
+                    onChange={() => toggle(each.id)}
+                    label={String(each.rule.name)}
+                    description={`${String(each.rule.when)}: ${each.does}`}
+                  />
+                ))}
               </Stack>
             )}
-            {fault && !isPlaced && <Text size="sm" c="red" role="alert" className="breaks">{fault.message}</Text>}
+            {fault && !isPlaced && (
+              <Text size="sm" c="red" role="alert" className="breaks">
+                {fault.message}
+              </Text>
+            )}
             <Group>
-              <Button type="submit" leftSection={<IconPlayerPlay size={16} />} loading={play.isPending}>Play it over the past</Button>
-              {mayWrite && <Button variant="default" onClick={() => setWriting(true)}>Try a new rule</Button>}
+              <Button type="submit" leftSection={<IconPlayerPlay size={16} />} loading={play.isPending}>
+                Play it over the past
+              </Button>
+              {mayWrite && (
+                <Button variant="default" onClick={() => setWriting(true)}>
+                  Try a new rule
+                </Button>
+              )}
             </Group>
           </Stack>
         </Card>
       </Grid.Col>
       <Grid.Col span={{ base: 12, lg: 7 }}>
         <Card>
-          <Title order={2} mb="sm">What would have been</Title>
-          {play.data ? <BacktestResult tested={play.data} /> : (
+          <Title order={2} mb="sm">
+            What would have been
+          </Title>
+          {play.data ? (
+            <BacktestResult tested={play.data} />
+          ) : (
             <Stack gap="sm">
-              <Text size="sm" c="dimmed">Change something and play it: how many calls it makes or saves, which failures it sees sooner, and when runs would have been stand here.</Text>
+              <Text size="sm" c="dimmed">
+                Change something and play it: how many calls it makes or saves, which failures it sees sooner, and when
+                runs would have been stand here.
+              </Text>
               <Command text={`mainspring backtest '${endpoint.name}' --every 30s`} />
             </Stack>
           )}

@@ -1,8 +1,8 @@
 /** What rules and the model changed: what is in force now, with the way back, and what they did lately. */
-import { Anchor, Button, Card, Group, Stack, Table, Text, Title } from "@mantine/core";
+import { Button, Card, Group, Stack, Table, Text, Title } from "@mantine/core";
 import { IconArrowBackUp, IconBulb } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { acts, bulkAct } from "../../api/acts";
 import { endpointsQuery, eventsQuery } from "../../api/queries";
@@ -10,6 +10,7 @@ import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
 import { Confirm } from "../../parts/Confirm";
 import { Feed } from "../../parts/Feed";
+import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { isForever } from "../../time/format";
@@ -35,18 +36,38 @@ export function Done() {
   const more = [adapting, paused].find((each) => each.hasNextPage);
   if (!changed.length && !events.length) {
     return (
-      <Empty icon={IconBulb} title="The planner has changed nothing yet" command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m" action={<Button onClick={() => void navigate({ to: "/planner", search: { tab: "rules" } as never })}>To the rules</Button>}>
-        When a rule or the model changes when an endpoint runs, it stands here with its reason, and a button that takes it back.
+      <Empty
+        icon={IconBulb}
+        title="The planner has changed nothing yet"
+        command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m"
+        action={
+          <Button onClick={() => void navigate({ to: "/planner", search: { tab: "rules" } })}>To the rules</Button>
+        }
+      >
+        When a rule or the model changes when an endpoint runs, it stands here with its reason, and a button that takes
+        it back.
       </Empty>
     );
   }
   return (
     <Stack>
       <InForce changed={changed} />
-      {more && <Button variant="default" mx="auto" loading={more.isFetchingNextPage} onClick={() => void more.fetchNextPage()}>Show more</Button>}
+      {more && (
+        <Button variant="default" mx="auto" loading={more.isFetchingNextPage} onClick={() => void more.fetchNextPage()}>
+          Show more
+        </Button>
+      )}
       <Card>
-        <Title order={2} mb="sm">What rules did lately</Title>
-        {events.length ? <Feed events={events} /> : <Text size="sm" c="dimmed">No rule has fired among the newest events.</Text>}
+        <Title order={2} mb="sm">
+          What rules did lately
+        </Title>
+        {events.length ? (
+          <Feed events={events} />
+        ) : (
+          <Text size="sm" c="dimmed">
+            No rule has fired among the newest events.
+          </Text>
+        )}
       </Card>
     </Stack>
   );
@@ -59,7 +80,13 @@ function hinted(endpoint: Endpoint): Change[] {
   const { interval_hint: every, one_shot_hint: once } = endpoint;
   const hint = every ?? once;
   if (!hint) return [];
-  const runs = every ? `every ${duration(every.interval_ms)}` : <span>once more, <When at={once?.next_run_at} /></span>;
+  const runs = every ? (
+    `every ${duration(every.interval_ms)}`
+  ) : (
+    <span>
+      once more, <When at={once?.next_run_at} />
+    </span>
+  );
   return [{ endpoint, runs, until: <When at={hint.expires_at} />, author: hint.author, reason: hint.reason }];
 }
 
@@ -73,35 +100,99 @@ function asleep(endpoint: Endpoint): Change[] {
 function InForce({ changed }: { changed: Change[] }) {
   const mayRun = useMay("run");
   const [asked, setAsked] = useState(false);
-  const undo = useAct(({ endpoint, isPause }: Change) => (isPause ? acts.resume(endpoint.id) : acts.clearHints(endpoint.id)), { done: "Undone: its own schedule is back, until a rule or the model asks again" });
+  const undo = useAct(
+    ({ endpoint, isPause }: Change) => (isPause ? acts.resume(endpoint.id) : acts.clearHints(endpoint.id)),
+    { done: "Undone: its own schedule is back, until a rule or the model asks again" },
+  );
   const byPlanner = changed.filter((each) => isPlanner(each.author));
-  const all = useAct(() => undoAll(byPlanner), { done: (count) => `Undone for ${count}`, after: () => setAsked(false) });
+  const all = useAct(() => undoAll(byPlanner), {
+    done: (count) => `Undone for ${count}`,
+    after: () => setAsked(false),
+  });
   return (
     <Card padding={0} pb={changed.length ? 0 : "md"}>
       <Group justify="space-between" p="md" pb="xs">
         <Title order={2}>In force now</Title>
-        {mayRun && byPlanner.length > 1 && <Button size="compact-sm" variant="default" leftSection={<IconArrowBackUp size={14} />} onClick={() => setAsked(true)}>Undo all {byPlanner.length}</Button>}
+        {mayRun && byPlanner.length > 1 && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<IconArrowBackUp size={14} />}
+            onClick={() => setAsked(true)}
+          >
+            Undo all {byPlanner.length}
+          </Button>
+        )}
       </Group>
-      {!changed.length && <Text size="sm" c="dimmed" px="md">Every endpoint runs by its own schedule.</Text>}
+      {!changed.length && (
+        <Text size="sm" c="dimmed" px="md">
+          Every endpoint runs by its own schedule.
+        </Text>
+      )}
       {changed.length > 0 && (
         <Table className="stacks inset" verticalSpacing={8}>
-          <Table.Thead><Table.Tr><Table.Th>Endpoint</Table.Th><Table.Th>Runs</Table.Th><Table.Th>Instead of</Table.Th><Table.Th>Until</Table.Th><Table.Th>By</Table.Th>{mayRun && <Table.Th>Actions</Table.Th>}</Table.Tr></Table.Thead>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Endpoint</Table.Th>
+              <Table.Th>Runs</Table.Th>
+              <Table.Th>Instead of</Table.Th>
+              <Table.Th>Until</Table.Th>
+              <Table.Th>By</Table.Th>
+              {mayRun && <Table.Th>Actions</Table.Th>}
+            </Table.Tr>
+          </Table.Thead>
           <Table.Tbody>
             {changed.map((each) => (
               <Table.Tr key={`${each.endpoint.id}-${each.isPause ?? false}`}>
-                <Table.Td className="stack-title breaks"><Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.endpoint.id } as never} size="sm" fw={600}>{each.endpoint.name}</Anchor></Table.Td>
+                <Table.Td className="stack-title breaks">
+                  <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: each.endpoint.id }} size="sm" fw={600}>
+                    {each.endpoint.name}
+                  </AnchorLink>
+                </Table.Td>
                 <Table.Td data-label="Runs">{each.runs}</Table.Td>
                 <Table.Td data-label="Instead of">{scheduleWords(each.endpoint)}</Table.Td>
                 <Table.Td data-label="Until">{each.until}</Table.Td>
-                <Table.Td data-label="By" maw={360}><div><Text size="sm" className="breaks">{actorWords(each.author)}</Text>{each.reason && <Text size="xs" c="dimmed" className="breaks">{each.reason}</Text>}</div></Table.Td>
-                {mayRun && <Table.Td><Button size="compact-sm" variant="default" leftSection={<IconArrowBackUp size={14} />} aria-label={`Undo for ${each.endpoint.name}`} loading={undo.isPending && undo.variables?.endpoint.id === each.endpoint.id} onClick={() => undo.mutate(each)}>Undo</Button></Table.Td>}
+                <Table.Td data-label="By" maw={360}>
+                  <div>
+                    <Text size="sm" className="breaks">
+                      {actorWords(each.author)}
+                    </Text>
+                    {each.reason && (
+                      <Text size="xs" c="dimmed" className="breaks">
+                        {each.reason}
+                      </Text>
+                    )}
+                  </div>
+                </Table.Td>
+                {mayRun && (
+                  <Table.Td>
+                    <Button
+                      size="compact-sm"
+                      variant="default"
+                      leftSection={<IconArrowBackUp size={14} />}
+                      aria-label={`Undo for ${each.endpoint.name}`}
+                      loading={undo.isPending && undo.variables?.endpoint.id === each.endpoint.id}
+                      onClick={() => undo.mutate(each)}
+                    >
+                      Undo
+                    </Button>
+                  </Table.Td>
+                )}
               </Table.Tr>
             ))}
           </Table.Tbody>
         </Table>
       )}
-      <Confirm opened={asked} onClose={() => setAsked(false)} title="Undo all that the planner has in force?" verb="Undo all" busy={all.isPending} onConfirm={() => all.mutate(undefined)}>
-        {byPlanner.length} endpoints run by their own schedules again. Rules stay, and may change them again; set the planner to shadow or off to keep it from that.
+      <Confirm
+        opened={asked}
+        onClose={() => setAsked(false)}
+        title="Undo all that the planner has in force?"
+        verb="Undo all"
+        busy={all.isPending}
+        onConfirm={() => all.mutate(undefined)}
+      >
+        {byPlanner.length} endpoints run by their own schedules again. Rules stay, and may change them again; set the
+        planner to shadow or off to keep it from that.
       </Confirm>
     </Card>
   );

@@ -1,12 +1,12 @@
-import { Anchor, Badge, Button, Card, Group, Stack, Table, Text } from "@mantine/core";
+import { Badge, Button, Card, Group, Stack, Table, Text } from "@mantine/core";
 import { IconPlus, IconScale } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { plannerActs, plannerQuery, type Rule, rulesQuery } from "../../api/planner";
 import { jobsQuery } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
+import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
@@ -23,50 +23,168 @@ export function Rules() {
   if (!rules.data) return <Pending />;
   const add = mayWrite && (
     <Group gap="xs">
-      {status.data?.model && <Button variant="default" onClick={() => setEditing("draft")}>Draft from words</Button>}
-      <Button leftSection={<IconPlus size={16} />} onClick={() => setEditing("new")}>New rule</Button>
+      {status.data?.model && (
+        <Button variant="default" onClick={() => setEditing("draft")}>
+          Draft from words
+        </Button>
+      )}
+      <Button leftSection={<IconPlus size={16} />} onClick={() => setEditing("new")}>
+        New rule
+      </Button>
     </Group>
   );
   return (
     <Stack>
-      {items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">What should happen when responses say something. They need no model.</Text>{add}</Group>}
-      {!items.length
-        ? <Empty icon={IconScale} title="No rules yet" action={add} command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m">A rule changes a schedule by what a response says: run more often while a queue is long, pause what only fails, wake a sleeping sibling.</Empty>
-        : <Card padding={0}><RuleTable rules={items} edit={setEditing} showOwner /></Card>}
-      {rules.hasNextPage && <Button variant="default" mx="auto" loading={rules.isFetchingNextPage} onClick={() => void rules.fetchNextPage()}>Show more</Button>}
+      {items.length > 0 && (
+        <Group justify="space-between">
+          <Text size="sm" c="dimmed">
+            What should happen when responses say something. They need no model.
+          </Text>
+          {add}
+        </Group>
+      )}
+      {!items.length ? (
+        <Empty
+          icon={IconScale}
+          title="No rules yet"
+          action={add}
+          command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m"
+        >
+          A rule changes a schedule by what a response says: run more often while a queue is long, pause what only
+          fails, wake a sleeping sibling.
+        </Empty>
+      ) : (
+        <Card padding={0}>
+          <RuleTable rules={items} edit={setEditing} showOwner />
+        </Card>
+      )}
+      {rules.hasNextPage && (
+        <Button
+          variant="default"
+          mx="auto"
+          loading={rules.isFetchingNextPage}
+          onClick={() => void rules.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      )}
       {editing === "draft" && <DraftForm close={() => setEditing(null)} />}
-      {editing && editing !== "draft" && <RuleForm {...(editing === "new" ? {} : { rule: editing })} close={() => setEditing(null)} />}
+      {editing && editing !== "draft" && (
+        <RuleForm {...(editing === "new" ? {} : { rule: editing })} close={() => setEditing(null)} />
+      )}
     </Stack>
   );
 }
 
-export function RuleTable({ rules, edit, showOwner }: { rules: Rule[]; edit: (rule: Rule) => void; showOwner?: boolean }) {
+export function RuleTable({
+  rules,
+  edit,
+  showOwner,
+}: {
+  rules: Rule[];
+  edit: (rule: Rule) => void;
+  showOwner?: boolean;
+}) {
   const mayWrite = useMay("write");
   const jobs = useQuery(jobsQuery);
   const [ending, setEnding] = useState<Rule | null>(null);
-  const remove = useAct((id: string) => plannerActs.removeRule(id), { done: "The rule is gone; hints it wrote stay until they end", after: () => setEnding(null) });
+  const remove = useAct((id: string) => plannerActs.removeRule(id), {
+    done: "The rule is gone; hints it wrote stay until they end",
+    after: () => setEnding(null),
+  });
   return (
     <>
       <Table className={showOwner ? "stacks" : "stacks inset"} verticalSpacing={8}>
-        <Table.Thead><Table.Tr><Table.Th>Rule</Table.Th>{showOwner && <Table.Th>Of</Table.Th>}<Table.Th>Then</Table.Th><Table.Th>Fired</Table.Th>{mayWrite && <Table.Th>Actions</Table.Th>}</Table.Tr></Table.Thead>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Rule</Table.Th>
+            {showOwner && <Table.Th>Of</Table.Th>}
+            <Table.Th>Then</Table.Th>
+            <Table.Th>Fired</Table.Th>
+            {mayWrite && <Table.Th>Actions</Table.Th>}
+          </Table.Tr>
+        </Table.Thead>
         <Table.Tbody>
           {rules.map((each) => (
             <Table.Tr key={each.id}>
-              <Table.Td className="stack-title" maw={420}><div style={{ minWidth: 0 }}>
-                <Text size="sm" fw={600} className="breaks">{String(each.rule.name)}</Text>
-                <Text size="xs" className="mono breaks" fw={400}>{String(each.rule.when)}{Number(each.rule.for ?? 1) > 1 ? `, ${String(each.rule.for)} runs in a row` : ""}</Text>
-                {each.fault && <Text size="xs" c="red" className="breaks" fw={400}>{each.fault}</Text>}
-                {each.refused && <Text size="xs" c="orange" className="breaks" fw={400}>Refused: {each.refused}</Text>}
-              </div></Table.Td>
-              {showOwner && <Table.Td data-label="Of" className="breaks">{each.endpoint_id ? <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.endpoint_id } as never} size="sm">{each.endpoint}</Anchor> : <Text size="sm">job {jobs.data?.items.find((job) => job.id === each.job_id)?.name ?? ""}</Text>}</Table.Td>}
-              <Table.Td data-label="Then"><div><Text size="sm" className="breaks">{each.does}</Text>{each.rule.target ? <Text size="xs" c="dimmed" className="breaks">of {String(each.rule.target)}</Text> : null}</div></Table.Td>
-              <Table.Td data-label="Fired">{each.fault && !each.fired_at ? <Badge color="red" tt="none">faulty</Badge> : <When at={each.fired_at} none="never" />}</Table.Td>
-              {mayWrite && <Table.Td><Group gap={6} wrap="nowrap"><Button size="compact-sm" variant="default" onClick={() => edit(each)}>Edit</Button><Button size="compact-sm" variant="subtle" color="red" onClick={() => setEnding(each)}>Remove</Button></Group></Table.Td>}
+              <Table.Td className="stack-title" maw={420}>
+                <div style={{ minWidth: 0 }}>
+                  <Text size="sm" fw={600} className="breaks">
+                    {String(each.rule.name)}
+                  </Text>
+                  <Text size="xs" className="mono breaks" fw={400}>
+                    {String(each.rule.when)}
+                    {Number(each.rule.for ?? 1) > 1 ? `, ${String(each.rule.for)} runs in a row` : ""}
+                  </Text>
+                  {each.fault && (
+                    <Text size="xs" c="red" className="breaks" fw={400}>
+                      {each.fault}
+                    </Text>
+                  )}
+                  {each.refused && (
+                    <Text size="xs" c="orange" className="breaks" fw={400}>
+                      Refused: {each.refused}
+                    </Text>
+                  )}
+                </div>
+              </Table.Td>
+              {showOwner && (
+                <Table.Td data-label="Of" className="breaks">
+                  {each.endpoint_id ? (
+                    <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: each.endpoint_id }} size="sm">
+                      {each.endpoint}
+                    </AnchorLink>
+                  ) : (
+                    <Text size="sm">job {jobs.data?.items.find((job) => job.id === each.job_id)?.name ?? ""}</Text>
+                  )}
+                </Table.Td>
+              )}
+              <Table.Td data-label="Then">
+                <div>
+                  <Text size="sm" className="breaks">
+                    {each.does}
+                  </Text>
+                  {each.rule.target ? (
+                    <Text size="xs" c="dimmed" className="breaks">
+                      of {String(each.rule.target)}
+                    </Text>
+                  ) : null}
+                </div>
+              </Table.Td>
+              <Table.Td data-label="Fired">
+                {each.fault && !each.fired_at ? (
+                  <Badge color="red" tt="none">
+                    faulty
+                  </Badge>
+                ) : (
+                  <When at={each.fired_at} none="never" />
+                )}
+              </Table.Td>
+              {mayWrite && (
+                <Table.Td>
+                  <Group gap={6} wrap="nowrap">
+                    <Button size="compact-sm" variant="default" onClick={() => edit(each)}>
+                      Edit
+                    </Button>
+                    <Button size="compact-sm" variant="subtle" color="red" onClick={() => setEnding(each)}>
+                      Remove
+                    </Button>
+                  </Group>
+                </Table.Td>
+              )}
             </Table.Tr>
           ))}
         </Table.Tbody>
       </Table>
-      <Confirm opened={!!ending} onClose={() => setEnding(null)} title={`Remove the rule ${String(ending?.rule.name ?? "")}?`} verb="Remove" danger busy={remove.isPending} onConfirm={() => ending && remove.mutate(ending.id)}>
+      <Confirm
+        opened={!!ending}
+        onClose={() => setEnding(null)}
+        title={`Remove the rule ${String(ending?.rule.name ?? "")}?`}
+        verb="Remove"
+        danger
+        busy={remove.isPending}
+        onConfirm={() => ending && remove.mutate(ending.id)}
+      >
         It judges no further runs. Hints that it wrote stay until they end.
       </Confirm>
     </>

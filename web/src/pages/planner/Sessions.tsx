@@ -1,14 +1,16 @@
-import { Anchor, Badge, Button, Card, Stack, Table, Text } from "@mantine/core";
+import { Badge, Button, Card, Stack, Table, Text } from "@mantine/core";
 import { IconRobot } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { type PlannerSession, type PlannerStatus, sessionsQuery } from "../../api/planner";
+import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useRows } from "../../shell/useRows";
 import { When } from "../../time/When";
 import { dollars } from "../../words/money";
 
-export const sessionTone = (status: PlannerSession["status"]) => (status === "done" ? "green" : status === "failed" ? "red" : "gray");
+export const sessionTone = (status: PlannerSession["status"]) =>
+  status === "done" ? "green" : status === "failed" ? "red" : "gray";
 
 export function Sessions({ status }: { status: PlannerStatus }) {
   const sessions = useInfiniteQuery(sessionsQuery());
@@ -18,36 +20,98 @@ export function Sessions({ status }: { status: PlannerStatus }) {
   return (
     <Stack>
       {!items.length ? (
-        <Empty icon={IconRobot} title={status.model ? "The model has not looked yet" : "No model is set, and none is needed"} {...(status.model ? { command: "mainspring planner look NAME" } : {})}>
-          {status.model ? "It looks at endpoints that have a description, when their results change. Ask for a look from an endpoint's page." : "Rules work without one. A language model may advise too: what it saw, did and cost then stands here, step by step."}
-          {status.how_to_add_a_model && <Text span size="sm" c="dimmed" display="block" mt="sm">{status.how_to_add_a_model}</Text>}
+        <Empty
+          icon={IconRobot}
+          title={status.model ? "The model has not looked yet" : "No model is set, and none is needed"}
+          {...(status.model ? { command: "mainspring planner look NAME" } : {})}
+        >
+          {status.model
+            ? "It looks at endpoints that have a description, when their results change. Ask for a look from an endpoint's page."
+            : "Rules work without one. A language model may advise too: what it saw, did and cost then stands here, step by step."}
+          {status.how_to_add_a_model && (
+            <Text span size="sm" c="dimmed" display="block" mt="sm">
+              {status.how_to_add_a_model}
+            </Text>
+          )}
         </Empty>
-      ) : <Card padding={0}><SessionTable sessions={items} /></Card>}
-      {sessions.hasNextPage && <Button variant="default" mx="auto" loading={sessions.isFetchingNextPage} onClick={() => void sessions.fetchNextPage()}>Show more</Button>}
+      ) : (
+        <Card padding={0}>
+          <SessionTable sessions={items} />
+        </Card>
+      )}
+      {sessions.hasNextPage && (
+        <Button
+          variant="default"
+          mx="auto"
+          loading={sessions.isFetchingNextPage}
+          onClick={() => void sessions.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      )}
     </Stack>
   );
 }
 
 export function SessionTable({ sessions, hideEndpoint }: { sessions: PlannerSession[]; hideEndpoint?: boolean }) {
   const navigate = useNavigate();
-  const open = (place: number) => { const each = sessions[place]; if (each) void navigate({ to: "/planner/sessions/$session", params: { session: each.id } as never }); };
+  const open = (place: number) => {
+    const each = sessions[place];
+    if (each) void navigate({ to: "/planner/sessions/$session", params: { session: each.id } });
+  };
   const rows = useRows(sessions.length, open);
   return (
     <Table className={hideEndpoint ? "stacks inset" : "stacks"} highlightOnHover verticalSpacing={8}>
-      <Table.Thead><Table.Tr><Table.Th>When</Table.Th>{!hideEndpoint && <Table.Th>Endpoint</Table.Th>}<Table.Th>Ended</Table.Th><Table.Th>It did</Table.Th><Table.Th ta={{ sm: "right" }}>Tokens</Table.Th><Table.Th ta={{ sm: "right" }}>Cost</Table.Th></Table.Tr></Table.Thead>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>When</Table.Th>
+          {!hideEndpoint && <Table.Th>Endpoint</Table.Th>}
+          <Table.Th>Ended</Table.Th>
+          <Table.Th>It did</Table.Th>
+          <Table.Th ta={{ sm: "right" }}>Tokens</Table.Th>
+          <Table.Th ta={{ sm: "right" }}>Cost</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
       <Table.Tbody>
         {sessions.map((each, place) => (
-          <Table.Tr key={each.id} {...rows.rowProps(place)} className="row-link" onClick={(event) => { if (!(event.target as HTMLElement).closest("a")) open(place); }}>
-            <Table.Td className="stack-title nowrap"><Anchor component={Link} to="/planner/sessions/$session" params={{ session: each.id } as never} size="sm"><When at={each.at} /></Anchor></Table.Td>
-            {!hideEndpoint && <Table.Td data-label="Endpoint" className="breaks" maw={200}>{each.endpoint}</Table.Td>}
-            <Table.Td data-label="Ended"><Badge color={sessionTone(each.status)} tt="none">{each.status}{each.mode === "live" ? "" : `, ${each.mode}`}</Badge></Table.Td>
-            <Table.Td data-label="It did" maw={420}><Text size="sm" lineClamp={2} className="breaks">{each.actions_taken || each.note || "nothing"}</Text></Table.Td>
-            <Table.Td data-label="Tokens" className="tabular nowrap" ta={{ sm: "right" }}>{(each.tokens_in + each.tokens_out).toLocaleString()}</Table.Td>
-            <Table.Td data-label="Cost" className="tabular nowrap" ta={{ sm: "right" }}>{dollars(each.cost_usd)}</Table.Td>
+          <Table.Tr
+            key={each.id}
+            {...rows.rowProps(place)}
+            className="row-link"
+            onClick={(event) => {
+              if (!(event.target as HTMLElement).closest("a")) open(place);
+            }}
+          >
+            <Table.Td className="stack-title nowrap">
+              <AnchorLink to="/planner/sessions/$session" params={{ session: each.id }} size="sm">
+                <When at={each.at} />
+              </AnchorLink>
+            </Table.Td>
+            {!hideEndpoint && (
+              <Table.Td data-label="Endpoint" className="breaks" maw={200}>
+                {each.endpoint}
+              </Table.Td>
+            )}
+            <Table.Td data-label="Ended">
+              <Badge color={sessionTone(each.status)} tt="none">
+                {each.status}
+                {each.mode === "live" ? "" : `, ${each.mode}`}
+              </Badge>
+            </Table.Td>
+            <Table.Td data-label="It did" maw={420}>
+              <Text size="sm" lineClamp={2} className="breaks">
+                {each.actions_taken || each.note || "nothing"}
+              </Text>
+            </Table.Td>
+            <Table.Td data-label="Tokens" className="tabular nowrap" ta={{ sm: "right" }}>
+              {(each.tokens_in + each.tokens_out).toLocaleString()}
+            </Table.Td>
+            <Table.Td data-label="Cost" className="tabular nowrap" ta={{ sm: "right" }}>
+              {dollars(each.cost_usd)}
+            </Table.Td>
           </Table.Tr>
         ))}
       </Table.Tbody>
     </Table>
   );
 }
-

@@ -1,9 +1,9 @@
 /** What rules and the model would have done, where they only watch. */
-import { Anchor, Card, Stack, Table, Text, Title } from "@mantine/core";
+import { Card, Stack, Table, Text, Title } from "@mantine/core";
 import { IconGhost2 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { shadowQuery } from "../../api/planner";
+import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { When } from "../../time/When";
 import { SessionTable } from "./Sessions";
@@ -14,30 +14,72 @@ export function Shadow() {
   if (!shadow.data) return <Pending />;
   const { firings, sessions } = shadow.data;
   if (!firings.length && !sessions.length) {
-    return <Empty icon={IconGhost2} title="Nothing was only watched" command="mainspring planner mode shadow">Set the planner to shadow, here above or for one endpoint, and what it would have done appears here while nothing is changed.</Empty>;
+    return (
+      <Empty icon={IconGhost2} title="Nothing was only watched" command="mainspring planner mode shadow">
+        Set the planner to shadow, here above or for one endpoint, and what it would have done appears here while
+        nothing is changed.
+      </Empty>
+    );
   }
   return (
     <Stack>
       {firings.length > 0 && (
         <Card padding={0}>
-          <Title order={2} p="md" pb="xs">Rules would have fired</Title>
+          <Title order={2} p="md" pb="xs">
+            Rules would have fired
+          </Title>
           <Table className="stacks inset" verticalSpacing={6}>
-            <Table.Thead><Table.Tr><Table.Th>When</Table.Th><Table.Th>Endpoint</Table.Th><Table.Th>Rule</Table.Th><Table.Th>It would</Table.Th><Table.Th>Because</Table.Th></Table.Tr></Table.Thead>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>When</Table.Th>
+                <Table.Th>Endpoint</Table.Th>
+                <Table.Th>Rule</Table.Th>
+                <Table.Th>It would</Table.Th>
+                <Table.Th>Because</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
             <Table.Tbody>
               {firings.map((each, place) => (
                 <Table.Tr key={place}>
-                  <Table.Td className="stack-title nowrap">{each.run_id ? <Anchor component={Link} to="/runs/$run" params={{ run: each.run_id } as never} size="sm"><When at={each.at} /></Anchor> : <When at={each.at} />}</Table.Td>
-                  <Table.Td data-label="Endpoint" className="breaks"><Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.endpoint_id } as never} size="sm">{each.endpoint ?? each.endpoint_id}</Anchor></Table.Td>
-                  <Table.Td data-label="Rule" className="breaks">{each.rule}</Table.Td>
-                  <Table.Td data-label="It would" className="breaks">{each.does}</Table.Td>
-                  <Table.Td data-label="Because" maw={360}><Text size="sm" className="breaks" lineClamp={2}>{each.reason}</Text></Table.Td>
+                  <Table.Td className="stack-title nowrap">
+                    {each.run_id ? (
+                      <AnchorLink to="/runs/$run" params={{ run: each.run_id }} size="sm">
+                        <When at={each.at} />
+                      </AnchorLink>
+                    ) : (
+                      <When at={each.at} />
+                    )}
+                  </Table.Td>
+                  <Table.Td data-label="Endpoint" className="breaks">
+                    <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: each.endpoint_id }} size="sm">
+                      {each.endpoint ?? each.endpoint_id}
+                    </AnchorLink>
+                  </Table.Td>
+                  <Table.Td data-label="Rule" className="breaks">
+                    {each.rule}
+                  </Table.Td>
+                  <Table.Td data-label="It would" className="breaks">
+                    {each.does}
+                  </Table.Td>
+                  <Table.Td data-label="Because" maw={360}>
+                    <Text size="sm" className="breaks" lineClamp={2}>
+                      {each.reason}
+                    </Text>
+                  </Table.Td>
                 </Table.Tr>
               ))}
             </Table.Tbody>
           </Table>
         </Card>
       )}
-      {sessions.length > 0 && <Card padding={0}><Title order={2} p="md" pb="xs">The model only watched</Title><SessionTable sessions={sessions} /></Card>}
+      {sessions.length > 0 && (
+        <Card padding={0}>
+          <Title order={2} p="md" pb="xs">
+            The model only watched
+          </Title>
+          <SessionTable sessions={sessions} />
+        </Card>
+      )}
     </Stack>
   );
 }

@@ -2,7 +2,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { api, data } from "../../api/client";
-import { demoQuery, type DemoState } from "../../api/demo";
+import { type DemoState, demoQuery } from "../../api/demo";
 import { endpointsQuery } from "../../api/queries";
 import type { EventShown, Run } from "../../api/types";
 import type { Lane, Phase } from "../../parts/Lanes";
@@ -11,7 +11,13 @@ import { serverNow } from "../../time/clock";
 const STEP_MS = 500;
 const OVERLAP_MS = 3000; // a run that started earlier may end, or be shown, later
 
-export type Day = { state: DemoState; minute: number; startMs: number; phases: Phase[]; current: DemoState["phases"][number] };
+export type Day = {
+  state: DemoState;
+  minute: number;
+  startMs: number;
+  phases: Phase[];
+  current: DemoState["phases"][number];
+};
 
 /** The day's minute between two answers, as the clock goes on. */
 export function useDay(): { day: Day | null; fault: Error | null } {
@@ -24,9 +30,16 @@ export function useDay(): { day: Day | null; fault: Error | null } {
   if (!found) return { day: null, fault };
   const elapsedMs = performance.now() - found.readAt;
   const minute = Math.min(found.minute + (elapsedMs * found.speed) / 60_000, found.minutes);
-  const phases = found.phases.map((each, place) => ({ from: each.from, to: found.phases[place + 1]?.from ?? found.minutes, phase: each.phase }));
-  const current = found.phases.findLast((each) => each.from <= minute) ?? found.phases[0]!;
-  return { day: { state: found, minute, startMs: serverNow() - (minute * 60_000) / found.speed, phases, current }, fault };
+  const phases = found.phases.map((each, place) => ({
+    from: each.from,
+    to: found.phases[place + 1]?.from ?? found.minutes,
+    phase: each.phase,
+  }));
+  const current = found.phases.findLast((each) => each.from <= minute) ?? found.phases[0];
+  return {
+    day: { state: found, minute, startMs: serverNow() - (minute * 60_000) / found.speed, phases, current },
+    fault,
+  };
 }
 
 export function useLanes(day: Day, events: EventShown[]): Lane[] {
@@ -36,9 +49,23 @@ export function useLanes(day: Day, events: EventShown[]): Lane[] {
   const toMinute = (at: string) => ((Date.parse(at) - day.startMs) * day.state.speed) / 60_000;
   const turns = events.filter((event) => event.type === "endpoint.paused" || event.type === "endpoint.resumed");
   return day.state.endpoints.map(({ name, group }) => ({
-    name, group, id: known.get(name)?.id,
-    asleep: naps(turns.filter((event) => event.endpoint === name), toMinute, known.get(name)?.status === "paused", day.minute),
-    runs: runs.filter((run) => run.endpoint === name).map((run) => ({ minute: toMinute(run.started_at), status: run.status, source: run.source, why: run.error ?? undefined })),
+    name,
+    group,
+    id: known.get(name)?.id,
+    asleep: naps(
+      turns.filter((event) => event.endpoint === name),
+      toMinute,
+      known.get(name)?.status === "paused",
+      day.minute,
+    ),
+    runs: runs
+      .filter((run) => run.endpoint === name)
+      .map((run) => ({
+        minute: toMinute(run.started_at),
+        status: run.status,
+        source: run.source,
+        why: run.error ?? undefined,
+      })),
   }));
 }
 
@@ -70,7 +97,7 @@ export function useEventsOf(day: Day): EventShown[] {
     queryFn: async () => {
       const into = kept.current;
       for (let isMore = true; isMore; ) {
-        const page = await data(api.GET("/api/v1/events", { params: { query: { cursor: into.cursor, limit: 200 } as never } }));
+        const page = await data(api.GET("/api/v1/events", { params: { query: { cursor: into.cursor, limit: 200 } } }));
         into.events.push(...page.items.filter((event) => TOLD.has(event.type)));
         isMore = page.items.length === 200;
         into.cursor = page.next_cursor ?? into.cursor;
@@ -94,7 +121,9 @@ function useRuns(day: Day): Run[] {
       let cursor: string | null | undefined = null;
       do {
         const query = { since: new Date(into.until).toISOString(), limit: 200, ...(cursor ? { cursor } : {}) };
-        const page: { items: Run[]; next_cursor: string | null } = await data(api.GET("/api/v1/runs", { params: { query: query as never } }));
+        const page: { items: Run[]; next_cursor: string | null } = await data(
+          api.GET("/api/v1/runs", { params: { query } }),
+        );
         for (const run of page.items) into.runs.set(run.id, run);
         cursor = page.next_cursor;
       } while (cursor);

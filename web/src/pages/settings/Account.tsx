@@ -1,4 +1,16 @@
-import { Button, Card, Group, PasswordInput, SegmentedControl, SimpleGrid, Stack, Text, TextInput, Title, useMantineColorScheme } from "@mantine/core";
+import {
+  Button,
+  Card,
+  Group,
+  PasswordInput,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+  useMantineColorScheme,
+} from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
@@ -17,17 +29,50 @@ export function Account() {
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }} style={{ alignItems: "start" }}>
       <Card>
-        <Title order={2} mb="sm">Who you are here</Title>
-        <Facts rows={[
-          ["Name", session.user ? session.user.name || "–" : session.actor], ...(session.user ? [["E-mail", session.user.email] as Fact] : []), ["Tenant", session.tenant ?? "none"],
-          ["You may", session.scopes.join(", ") || "nothing"], ...(session.expires_at ? [["Signed in until", <When at={session.expires_at} />] as Fact] : []),
-        ]} />
+        <Title order={2} mb="sm">
+          Who you are here
+        </Title>
+        <Facts
+          rows={[
+            ["Name", session.user ? session.user.name || "–" : session.actor],
+            ...(session.user ? [["E-mail", session.user.email] as Fact] : []),
+            ["Tenant", session.tenant ?? "none"],
+            ["You may", session.scopes.join(", ") || "nothing"],
+            ...(session.expires_at ? [["Signed in until", <When at={session.expires_at} />] as Fact] : []),
+          ]}
+        />
       </Card>
       <Card>
-        <Title order={2} mb="sm">Appearance</Title>
+        <Title order={2} mb="sm">
+          Appearance
+        </Title>
         <Stack gap="sm">
-          <Group justify="space-between"><Text size="sm">Colours</Text><SegmentedControl value={colorScheme} onChange={(value) => setColorScheme(value as "light")} data={[{ value: "auto", label: "As the system" }, { value: "light", label: "Light" }, { value: "dark", label: "Dark" }]} aria-label="Colours" /></Group>
-          <Group justify="space-between"><Text size="sm">Times</Text><SegmentedControl value={mode} onChange={(value) => setMode(value as TimeMode)} data={[{ value: "relative", label: "Relative" }, { value: "local", label: "Local" }, { value: "utc", label: "UTC" }]} aria-label="Times" /></Group>
+          <Group justify="space-between">
+            <Text size="sm">Colours</Text>
+            <SegmentedControl
+              value={colorScheme}
+              onChange={(value) => setColorScheme(value as "light")}
+              data={[
+                { value: "auto", label: "As the system" },
+                { value: "light", label: "Light" },
+                { value: "dark", label: "Dark" },
+              ]}
+              aria-label="Colours"
+            />
+          </Group>
+          <Group justify="space-between">
+            <Text size="sm">Times</Text>
+            <SegmentedControl
+              value={mode}
+              onChange={(value) => setMode(value as TimeMode)}
+              data={[
+                { value: "relative", label: "Relative" },
+                { value: "local", label: "Local" },
+                { value: "utc", label: "UTC" },
+              ]}
+              aria-label="Times"
+            />
+          </Group>
         </Stack>
       </Card>
       {session.user?.has_password && <Password />}
@@ -42,18 +87,52 @@ function Password() {
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");
   const change = useAct(() => data(api.POST("/api/v1/auth/password", { body: { current, password } })), {
-    done: "The password is changed, and every other session has ended", quiet: true, after: () => { setCurrent(""); setPassword(""); },
+    done: "The password is changed, and every other session has ended",
+    quiet: true,
+    after: () => {
+      setCurrent("");
+      setPassword("");
+    },
   });
   const fault = change.error ? asProblem(change.error) : null;
   return (
     <Card>
-      <Title order={2} mb="sm">Password</Title>
-      <form onSubmit={(event) => { event.preventDefault(); change.mutate(undefined); }}>
+      <Title order={2} mb="sm">
+        Password
+      </Title>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          change.mutate(undefined);
+        }}
+      >
         <Stack>
-          <PasswordInput label="Present password" autoComplete="current-password" required value={current} onChange={(event) => setCurrent(event.currentTarget.value)} error={fault?.of("current")} />
-          <PasswordInput label="New password" autoComplete="new-password" required value={password} onChange={(event) => setPassword(event.currentTarget.value)} error={fault?.of("password")} />
-          {fault && !fault.of("password") && !fault.of("current") && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
-          <Group><Button type="submit" variant="default" loading={change.isPending}>Change the password</Button></Group>
+          <PasswordInput
+            label="Present password"
+            autoComplete="current-password"
+            required
+            value={current}
+            onChange={(event) => setCurrent(event.currentTarget.value)}
+            error={fault?.of("current")}
+          />
+          <PasswordInput
+            label="New password"
+            autoComplete="new-password"
+            required
+            value={password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+            error={fault?.of("password")}
+          />
+          {fault && !fault.of("password") && !fault.of("current") && (
+            <Text size="sm" c="red" role="alert">
+              {fault.message}
+            </Text>
+          )}
+          <Group>
+            <Button type="submit" variant="default" loading={change.isPending}>
+              Change the password
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Card>
@@ -61,45 +140,135 @@ function Password() {
 }
 
 function Sessions() {
-  const sessions = useQuery({ queryKey: ["settings", "sessions"], queryFn: () => data(api.GET("/api/v1/auth/sessions")) });
-  const end = useAct((login: string) => data(api.DELETE("/api/v1/auth/sessions/{login}", { params: { path: { login } } })), { done: "The session has ended" });
+  const sessions = useQuery({
+    queryKey: ["settings", "sessions"],
+    queryFn: () => data(api.GET("/api/v1/auth/sessions")),
+  });
+  const end = useAct(
+    (login: string) => data(api.DELETE("/api/v1/auth/sessions/{login}", { params: { path: { login } } })),
+    { done: "The session has ended" },
+  );
   const endOthers = useAct(() => data(api.DELETE("/api/v1/auth/sessions")), { done: "Every other session has ended" });
   if (!sessions.data) return null;
   return (
     <Card>
-      <Group justify="space-between" mb="sm"><Title order={2}>Sessions</Title>{sessions.data.items.length > 1 && <Button size="compact-sm" variant="default" loading={endOthers.isPending} onClick={() => endOthers.mutate(undefined)}>End all others</Button>}</Group>
-      <Stack gap="xs">{sessions.data.items.map((each) => (
-        <Group key={each.id} justify="space-between" wrap="nowrap">
-          <div><Text size="sm" className="breaks">{each.agent ?? "Unknown browser"}{each.current ? " (this one)" : ""}</Text><Text size="xs" c="dimmed">{each.address ?? "unknown address"}, last seen <When at={each.seen_at} /></Text></div>
-          {!each.current && <Button size="compact-sm" variant="subtle" color="red" onClick={() => end.mutate(each.id)}>End session</Button>}
-        </Group>
-      ))}</Stack>
+      <Group justify="space-between" mb="sm">
+        <Title order={2}>Sessions</Title>
+        {sessions.data.items.length > 1 && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            loading={endOthers.isPending}
+            onClick={() => endOthers.mutate(undefined)}
+          >
+            End all others
+          </Button>
+        )}
+      </Group>
+      <Stack gap="xs">
+        {sessions.data.items.map((each) => (
+          <Group key={each.id} justify="space-between" wrap="nowrap">
+            <div>
+              <Text size="sm" className="breaks">
+                {each.agent ?? "Unknown browser"}
+                {each.current ? " (this one)" : ""}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {each.address ?? "unknown address"}, last seen <When at={each.seen_at} />
+              </Text>
+            </div>
+            {!each.current && (
+              <Button size="compact-sm" variant="subtle" color="red" onClick={() => end.mutate(each.id)}>
+                End session
+              </Button>
+            )}
+          </Group>
+        ))}
+      </Stack>
     </Card>
   );
 }
 
 function SecondFactor() {
-  const state = useQuery({ queryKey: ["settings", "second-factor"], queryFn: () => data(api.GET("/api/v1/auth/second-factor")) });
+  const state = useQuery({
+    queryKey: ["settings", "second-factor"],
+    queryFn: () => data(api.GET("/api/v1/auth/second-factor")),
+  });
   const [begun, setBegun] = useState<{ secret: string; uri: string } | null>(null);
   const [codes, setCodes] = useState<string[]>([]);
   const [code, setCode] = useState("");
-  const begin = useAct(() => data(api.POST("/api/v1/auth/second-factor")), { done: "Add the secret to your app", after: setBegun });
-  const confirm = useAct(() => data(api.POST("/api/v1/auth/second-factor/confirm", { body: { code } })), { done: "Your login now asks for a code", after: (made) => { setCodes(made.recovery_codes); setBegun(null); setCode(""); } });
-  const disable = useAct(() => data(api.POST("/api/v1/auth/second-factor/disable", { body: { code } })), { done: "Your login asks for no code", after: () => { setCode(""); setCodes([]); } });
+  const begin = useAct(() => data(api.POST("/api/v1/auth/second-factor")), {
+    done: "Add the secret to your app",
+    after: setBegun,
+  });
+  const confirm = useAct(() => data(api.POST("/api/v1/auth/second-factor/confirm", { body: { code } })), {
+    done: "Your login now asks for a code",
+    after: (made) => {
+      setCodes(made.recovery_codes);
+      setBegun(null);
+      setCode("");
+    },
+  });
+  const disable = useAct(() => data(api.POST("/api/v1/auth/second-factor/disable", { body: { code } })), {
+    done: "Your login asks for no code",
+    after: () => {
+      setCode("");
+      setCodes([]);
+    },
+  });
   if (!state.data) return null;
   const enabled = state.data.enabled;
   return (
     <Card>
-      <Title order={2} mb="sm">Second factor</Title>
+      <Title order={2} mb="sm">
+        Second factor
+      </Title>
       <Stack gap="sm">
-        <Text size="sm">{enabled ? `Your login asks for a code. ${state.data.recovery_codes_left} recovery codes are left.` : "An app on your phone shows codes, and your login asks for one."}</Text>
-        {codes.length > 0 && <ShownOnce what="The recovery codes" secret={codes.join(" ")}>Each opens once, without the app. Keep them where you keep passwords.</ShownOnce>}
-        {begun && <ShownOnce what="The secret" secret={begun.secret}>Add it to your app, or open <span className="mono breaks">{begun.uri}</span> there. Then enter a code.</ShownOnce>}
-        {(begun || enabled) && <TextInput label="Code" autoComplete="one-time-code" value={code} onChange={(event) => setCode(event.currentTarget.value)} />}
+        <Text size="sm">
+          {enabled
+            ? `Your login asks for a code. ${state.data.recovery_codes_left} recovery codes are left.`
+            : "An app on your phone shows codes, and your login asks for one."}
+        </Text>
+        {codes.length > 0 && (
+          <ShownOnce what="The recovery codes" secret={codes.join(" ")}>
+            Each opens once, without the app. Keep them where you keep passwords.
+          </ShownOnce>
+        )}
+        {begun && (
+          <ShownOnce what="The secret" secret={begun.secret}>
+            Add it to your app, or open <span className="mono breaks">{begun.uri}</span> there. Then enter a code.
+          </ShownOnce>
+        )}
+        {(begun || enabled) && (
+          <TextInput
+            label="Code"
+            autoComplete="one-time-code"
+            value={code}
+            onChange={(event) => setCode(event.currentTarget.value)}
+          />
+        )}
         <Group>
-          {!enabled && !begun && <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate(undefined)}>Set up a second factor</Button>}
-          {begun && <Button disabled={!code} loading={confirm.isPending} onClick={() => confirm.mutate(undefined)}>Confirm code</Button>}
-          {enabled && <Button color="red" variant="default" disabled={!code} loading={disable.isPending} onClick={() => disable.mutate(undefined)}>Disable second factor</Button>}
+          {!enabled && !begun && (
+            <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate(undefined)}>
+              Set up a second factor
+            </Button>
+          )}
+          {begun && (
+            <Button disabled={!code} loading={confirm.isPending} onClick={() => confirm.mutate(undefined)}>
+              Confirm code
+            </Button>
+          )}
+          {enabled && (
+            <Button
+              color="red"
+              variant="default"
+              disabled={!code}
+              loading={disable.isPending}
+              onClick={() => disable.mutate(undefined)}
+            >
+              Disable second factor
+            </Button>
+          )}
         </Group>
       </Stack>
     </Card>

@@ -1,5 +1,22 @@
 /** Who is told when something breaks, recovers, is late or runs out; when they are left in peace; and a test of the way. */
-import { Alert as Box, Badge, Button, Card, Checkbox, Group, Menu, NumberInput, SegmentedControl, Select, SimpleGrid, Stack, Table, TagsInput, Text, TextInput } from "@mantine/core";
+import {
+  Badge,
+  Alert as Box,
+  Button,
+  Card,
+  Checkbox,
+  Group,
+  Menu,
+  NumberInput,
+  SegmentedControl,
+  Select,
+  SimpleGrid,
+  Stack,
+  Table,
+  TagsInput,
+  Text,
+  TextInput,
+} from "@mantine/core";
 import { IconBell, IconChevronDown, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -14,13 +31,10 @@ import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { SubscriptionState } from "../../parts/SubscriptionState";
 import { useAct } from "../../parts/useAct";
 import { duration, took } from "../../words/duration";
+import labels from "../../words/labels.json";
 import { Deliveries } from "./Deliveries";
 
-const KINDS: [string, string][] = [
-  ["failing", "an endpoint fails several times in a row"], ["recovered", "what was failing or late is well again"], ["parked", "an endpoint was taken out of the schedule"],
-  ["late", "an endpoint was due and did not start"], ["quota", "the runs of the month are used up"], ["webhook_disabled", "a webhook failed for so long that it was disabled"], ["stopped", "a workflow stopped and waits for a person"],
-  ["advice_paused", "a rule or the model paused an endpoint"], ["model_failing", "a session of the language model failed"], ["overdue", "executions of workflows are overdue"], ["proposal_waiting", "a proposal waits for a person"],
-];
+const KINDS = Object.entries(labels.alert_kinds);
 type Asked = { what: "edit" | "test" | "deliveries" | "delete"; alert: Alert } | { what: "new" } | null;
 
 export function Alerts() {
@@ -31,26 +45,71 @@ export function Alerts() {
   const remove = useAct((id: string) => alertActs.remove(id), { done: "The alert is deleted", after: close });
   if (alerts.error && !alerts.data) return <Failed fault={alerts.error} retry={() => void alerts.refetch()} />;
   if (!alerts.data) return <Pending />;
-  const add = mayWrite && <Button leftSection={<IconPlus size={16} />} onClick={() => setAsked({ what: "new" })}>New alert</Button>;
+  const add = mayWrite && (
+    <Button leftSection={<IconPlus size={16} />} onClick={() => setAsked({ what: "new" })}>
+      New alert
+    </Button>
+  );
   return (
     <Stack>
-      {alerts.data.items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">One message when something breaks, one when it is well again.</Text>{add}</Group>}
+      {alerts.data.items.length > 0 && (
+        <Group justify="space-between">
+          <Text size="sm" c="dimmed">
+            One message when something breaks, one when it is well again.
+          </Text>
+          {add}
+        </Group>
+      )}
       {!alerts.data.items.length ? (
-        <Empty icon={IconBell} title="Nobody is told yet" action={add} command="mainspring alert add ops --to ops@example.com">An alert sends a mail or calls a URL when an endpoint breaks and when it recovers: once for each, not once a run.</Empty>
+        <Empty
+          icon={IconBell}
+          title="Nobody is told yet"
+          action={add}
+          command="mainspring alert add ops --to ops@example.com"
+        >
+          An alert sends a mail or calls a URL when an endpoint breaks and when it recovers: once for each, not once a
+          run.
+        </Empty>
       ) : (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
-            <Table.Thead><Table.Tr><Table.Th>Alert</Table.Th><Table.Th>State</Table.Th><Table.Th>Tells</Table.Th><Table.Th>To</Table.Th><Table.Th>Quiet</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>
-            <Table.Tbody>{alerts.data.items.map((alert) => <Row key={alert.id} alert={alert} ask={(what) => setAsked({ what, alert })} />)}</Table.Tbody>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Alert</Table.Th>
+                <Table.Th>State</Table.Th>
+                <Table.Th>Tells</Table.Th>
+                <Table.Th>To</Table.Th>
+                <Table.Th>Quiet</Table.Th>
+                <Table.Th>Actions</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {alerts.data.items.map((alert) => (
+                <Row key={alert.id} alert={alert} ask={(what) => setAsked({ what, alert })} />
+              ))}
+            </Table.Tbody>
           </Table>
         </Card>
       )}
       {asked?.what === "new" && <AlertForm close={close} />}
       {asked?.what === "edit" && <AlertForm alert={asked.alert} close={close} />}
       {asked?.what === "test" && <TestAlert alert={asked.alert} close={close} />}
-      {asked?.what === "deliveries" && <Deliveries of={{ kind: "alert", id: asked.alert.id, name: asked.alert.name, enabled: asked.alert.enabled }} close={close} />}
+      {asked?.what === "deliveries" && (
+        <Deliveries
+          of={{ kind: "alert", id: asked.alert.id, name: asked.alert.name, enabled: asked.alert.enabled }}
+          close={close}
+        />
+      )}
       {asked?.what === "delete" && (
-        <Confirm opened onClose={close} title={`Delete ${asked.alert.name}?`} verb="Delete" danger busy={remove.isPending} onConfirm={() => remove.mutate(asked.alert.id)}>
+        <Confirm
+          opened
+          onClose={close}
+          title={`Delete ${asked.alert.name}?`}
+          verb="Delete"
+          danger
+          busy={remove.isPending}
+          onConfirm={() => remove.mutate(asked.alert.id)}
+        >
           Its deliveries go with it: what was on its way is not sent any more.
         </Confirm>
       )}
@@ -62,29 +121,101 @@ function Row({ alert, ask }: { alert: Alert; ask: (what: "edit" | "test" | "deli
   const mayRun = useMay("run");
   const mayWrite = useMay("write");
   const jobs = useQuery(jobsQuery);
-  const able = useAct(() => alertActs.update(alert.id, { enabled: !alert.enabled }), { done: alert.enabled ? `${alert.name} is off` : `${alert.name} is on` });
+  const able = useAct(() => alertActs.update(alert.id, { enabled: !alert.enabled }), {
+    done: alert.enabled ? `${alert.name} is off` : `${alert.name} is on`,
+  });
   const endpoint = useQuery({ ...endpointQuery(alert.endpoint_id ?? ""), enabled: !!alert.endpoint_id });
-  const about = alert.endpoint_id ? (endpoint.data?.name ?? "one endpoint") : alert.job_id ? `job ${jobs.data?.items.find((job) => job.id === alert.job_id)?.name ?? ""}` : "every endpoint";
+  const about = alert.endpoint_id
+    ? (endpoint.data?.name ?? "one endpoint")
+    : alert.job_id
+      ? `job ${jobs.data?.items.find((job) => job.id === alert.job_id)?.name ?? ""}`
+      : "every endpoint";
   return (
     <Table.Tr>
-      <Table.Td className="stack-title"><div><Text size="sm" fw={600} className="breaks">{alert.name}</Text><Text size="xs" c="dimmed" className="breaks">{about}{alert.description && ` · ${alert.description}`}</Text></div></Table.Td>
-      <Table.Td data-label="State"><SubscriptionState of={alert} /></Table.Td>
-      <Table.Td data-label="Tells"><Group gap={4}>{alert.kinds.map((kind) => <Badge key={kind} color="gray" tt="none">{kind === "failing" ? `failing ×${alert.failures}` : kind.replace("_", " ")}</Badge>)}</Group></Table.Td>
-      <Table.Td data-label="To" className="breaks" maw={240}><div>{alert.to.map((each) => <Text key={each} size="sm" className="breaks">{each}</Text>)}</div></Table.Td>
-      <Table.Td data-label="Quiet"><div>
-        {alert.quiet ? <><Text size="sm" className="nowrap">{alert.quiet} {alert.timezone}</Text><Text size="xs" c="dimmed">{alert.during_quiet === "digest" ? "told together afterwards" : "not told at all"}</Text></> : <span className="quiet">never</span>}
-        {alert.cooldown_ms > 0 && <Text size="xs" c="dimmed">at most once in {duration(alert.cooldown_ms)}</Text>}
-      </div></Table.Td>
+      <Table.Td className="stack-title">
+        <div>
+          <Text size="sm" fw={600} className="breaks">
+            {alert.name}
+          </Text>
+          <Text size="xs" c="dimmed" className="breaks">
+            {about}
+            {alert.description && ` · ${alert.description}`}
+          </Text>
+        </div>
+      </Table.Td>
+      <Table.Td data-label="State">
+        <SubscriptionState of={alert} />
+      </Table.Td>
+      <Table.Td data-label="Tells">
+        <Group gap={4}>
+          {alert.kinds.map((kind) => (
+            <Badge key={kind} color="gray" tt="none">
+              {kind === "failing" ? `failing ×${alert.failures}` : kind.replace("_", " ")}
+            </Badge>
+          ))}
+        </Group>
+      </Table.Td>
+      <Table.Td data-label="To" className="breaks" maw={240}>
+        <div>
+          {alert.to.map((each) => (
+            <Text key={each} size="sm" className="breaks">
+              {each}
+            </Text>
+          ))}
+        </div>
+      </Table.Td>
+      <Table.Td data-label="Quiet">
+        <div>
+          {alert.quiet ? (
+            <>
+              <Text size="sm" className="nowrap">
+                {alert.quiet} {alert.timezone}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {alert.during_quiet === "digest" ? "told together afterwards" : "not told at all"}
+              </Text>
+            </>
+          ) : (
+            <span className="quiet">never</span>
+          )}
+          {alert.cooldown_ms > 0 && (
+            <Text size="xs" c="dimmed">
+              at most once in {duration(alert.cooldown_ms)}
+            </Text>
+          )}
+        </div>
+      </Table.Td>
       <Table.Td>
         <Group gap={6} wrap="nowrap">
-          {mayRun && <Button size="compact-sm" variant="default" onClick={() => ask("test")}>Test</Button>}
+          {mayRun && (
+            <Button size="compact-sm" variant="default" onClick={() => ask("test")}>
+              Test
+            </Button>
+          )}
           <Menu position="bottom-end">
-            <Menu.Target><Button size="compact-sm" variant="default" rightSection={<IconChevronDown size={14} />} aria-label={`More for ${alert.name}`}>More</Button></Menu.Target>
+            <Menu.Target>
+              <Button
+                size="compact-sm"
+                variant="default"
+                rightSection={<IconChevronDown size={14} />}
+                aria-label={`More for ${alert.name}`}
+              >
+                More
+              </Button>
+            </Menu.Target>
             <Menu.Dropdown>
               <Menu.Item onClick={() => ask("deliveries")}>Deliveries</Menu.Item>
               {mayWrite && <Menu.Item onClick={() => ask("edit")}>Edit</Menu.Item>}
-              {mayWrite && <Menu.Item onClick={() => able.mutate(undefined)}>{alert.enabled ? "Switch off" : "Switch on"}</Menu.Item>}
-              {mayWrite && <Menu.Item color="red" onClick={() => ask("delete")}>Delete…</Menu.Item>}
+              {mayWrite && (
+                <Menu.Item onClick={() => able.mutate(undefined)}>
+                  {alert.enabled ? "Switch off" : "Switch on"}
+                </Menu.Item>
+              )}
+              {mayWrite && (
+                <Menu.Item color="red" onClick={() => ask("delete")}>
+                  Delete…
+                </Menu.Item>
+              )}
             </Menu.Dropdown>
           </Menu>
         </Group>
@@ -101,11 +232,25 @@ function TestAlert({ alert, close }: { alert: Alert; close: () => void }) {
         <Text size="sm">A test message goes now, whatever the hour, to {alert.to.join(", ")}.</Text>
         {test.error ? <Failed fault={test.error} /> : null}
         {test.data?.ways.map((way) => (
-          <Box key={way.to} color={way.ok ? "green" : "red"} role="status" title={`${way.to}: ${way.ok ? "it arrived" : "it did not arrive"}`}>
-            <Text size="sm" className="breaks">{way.error ?? `${way.status_code ? `Status ${way.status_code}, ` : ""}${took(way.duration_ms)}`}</Text>
+          <Box
+            key={way.to}
+            color={way.ok ? "green" : "red"}
+            role="status"
+            title={`${way.to}: ${way.ok ? "it arrived" : "it did not arrive"}`}
+          >
+            <Text size="sm" className="breaks">
+              {way.error ?? `${way.status_code ? `Status ${way.status_code}, ` : ""}${took(way.duration_ms)}`}
+            </Text>
           </Box>
         ))}
-        <Group justify="flex-end"><Button variant="default" onClick={close}>Close</Button><Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>{test.data ? "Send again" : "Send the test message"}</Button></Group>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            Close
+          </Button>
+          <Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>
+            {test.data ? "Send again" : "Send the test message"}
+          </Button>
+        </Group>
       </Stack>
     </Dialog>
   );
@@ -113,9 +258,17 @@ function TestAlert({ alert, close }: { alert: Alert; close: () => void }) {
 
 function draftOf(alert?: Alert) {
   return {
-    name: alert?.name ?? "", to: alert?.to ?? [], kinds: alert?.kinds ?? ["failing", "recovered", "parked"], failures: alert?.failures ?? 3,
-    cooldown: alert ? duration(alert.cooldown_ms) : "0s", quiet: alert?.quiet ?? "", timezone: alert?.quiet ? alert.timezone : Intl.DateTimeFormat().resolvedOptions().timeZone,
-    instead: alert?.during_quiet ?? "digest", job: alert?.job_id ?? "", endpoint: alert?.endpoint_id ?? "", description: alert?.description ?? "",
+    name: alert?.name ?? "",
+    to: alert?.to ?? [],
+    kinds: alert?.kinds ?? ["failing", "recovered", "parked"],
+    failures: alert?.failures ?? 3,
+    cooldown: alert ? duration(alert.cooldown_ms) : "0s",
+    quiet: alert?.quiet ?? "",
+    timezone: alert?.quiet ? alert.timezone : Intl.DateTimeFormat().resolvedOptions().timeZone,
+    instead: alert?.during_quiet ?? "digest",
+    job: alert?.job_id ?? "",
+    endpoint: alert?.endpoint_id ?? "",
+    description: alert?.description ?? "",
   };
 }
 
@@ -124,32 +277,134 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
   const set = (change: Partial<typeof draft>) => setDraft((before) => ({ ...before, ...change }));
   const jobs = useQuery(jobsQuery);
   const wish = {
-    name: draft.name, to: draft.to, kinds: draft.kinds as Alert["kinds"], failures: Number(draft.failures) || 0, cooldown_ms: draft.cooldown.trim() || "0s", quiet: draft.quiet.trim(),
-    timezone: draft.timezone, during_quiet: draft.instead, job: draft.job, endpoint: draft.endpoint, description: draft.description,
-  } as never;
-  const save = useAct(() => (alert ? alertActs.update(alert.id, wish) : alertActs.create(wish)), { done: `${draft.name} is ${alert ? "changed" : "added"}`, after: close, quiet: true });
+    name: draft.name,
+    to: draft.to,
+    kinds: draft.kinds as Alert["kinds"],
+    failures: Number(draft.failures) || 0,
+    cooldown_ms: draft.cooldown.trim() || "0s",
+    quiet: draft.quiet.trim(),
+    timezone: draft.timezone,
+    during_quiet: draft.instead,
+    job: draft.job,
+    endpoint: draft.endpoint,
+    description: draft.description,
+  };
+  const save = useAct(() => (alert ? alertActs.update(alert.id, wish) : alertActs.create(wish)), {
+    done: `${draft.name} is ${alert ? "changed" : "added"}`,
+    after: close,
+    quiet: true,
+  });
   const fault = save.error ? asProblem(save.error) : null;
-  const text = (name: "name" | "cooldown" | "quiet" | "timezone") => ({ value: draft[name], onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }) });
+  const text = (name: "name" | "cooldown" | "quiet" | "timezone") => ({
+    value: draft[name],
+    onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
+  });
   return (
     <Dialog onClose={close} title={alert ? `Edit ${alert.name}` : "New alert"} size="lg">
-      <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate(undefined);
+        }}
+      >
         <Stack>
           <TextInput label="Name" required {...text("name")} error={fault?.of("name")} data-autofocus />
-          <TagsInput label="To" withAsterisk description="Mail addresses or URLs; Enter after each" value={draft.to} onChange={(to) => set({ to })} error={fault?.of("to") ?? fault?.of("url")} acceptValueOnBlur splitChars={[",", " "]} placeholder={draft.to.length ? "" : "ops@example.com"} />
-          <Checkbox.Group label="Tell when" value={draft.kinds} onChange={(kinds) => set({ kinds: kinds as Alert["kinds"] })} error={fault?.of("kinds")}>
-            <Stack gap={6} mt={6}>{KINDS.map(([kind, meaning]) => <Checkbox key={kind} value={kind} label={meaning} />)}</Stack>
+          <TagsInput
+            label="To"
+            withAsterisk
+            description="Mail addresses or URLs; Enter after each"
+            value={draft.to}
+            onChange={(to) => set({ to })}
+            error={fault?.of("to") ?? fault?.of("url")}
+            acceptValueOnBlur
+            splitChars={[",", " "]}
+            placeholder={draft.to.length ? "" : "ops@example.com"}
+          />
+          <Checkbox.Group
+            label="Tell when"
+            value={draft.kinds}
+            onChange={(kinds) => set({ kinds: kinds as Alert["kinds"] })}
+            error={fault?.of("kinds")}
+          >
+            <Stack gap={6} mt={6}>
+              {KINDS.map(([kind, meaning]) => (
+                <Checkbox key={kind} value={kind} label={meaning} />
+              ))}
+            </Stack>
           </Checkbox.Group>
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <NumberInput label="Failures in a row" min={1} value={draft.failures} onChange={(failures) => set({ failures: Number(failures) })} error={fault?.of("failures")} />
-            <TextInput label="At most once in" description="About one thing; 0s is each time" inputWrapperOrder={["label", "input", "description", "error"]} {...text("cooldown")} error={fault?.of("cooldown_ms")} />
-            <Select label="About the job" placeholder="every job" clearable data={(jobs.data?.items ?? []).map((job) => ({ value: job.id, label: job.name }))} value={draft.job || null} onChange={(job) => set({ job: job ?? "" })} error={fault?.of("job")} />
-            <EndpointPicker label="About the endpoint" placeholder="every endpoint" clearable value={draft.endpoint || null} set={(endpoint) => set({ endpoint: endpoint ?? "" })} error={fault?.of("endpoint")} />
-            <TextInput label="Quiet hours" description="Nobody is told then; empty is never" placeholder="22:00-07:00" inputWrapperOrder={["label", "input", "description", "error"]} {...text("quiet")} error={fault?.of("quiet")} />
-            <TextInput label="Time zone" description="Of the quiet hours" inputWrapperOrder={["label", "input", "description", "error"]} {...text("timezone")} error={fault?.of("timezone")} disabled={!draft.quiet} />
+            <NumberInput
+              label="Failures in a row"
+              min={1}
+              value={draft.failures}
+              onChange={(failures) => set({ failures: Number(failures) })}
+              error={fault?.of("failures")}
+            />
+            <TextInput
+              label="At most once in"
+              description="About one thing; 0s is each time"
+              inputWrapperOrder={["label", "input", "description", "error"]}
+              {...text("cooldown")}
+              error={fault?.of("cooldown_ms")}
+            />
+            <Select
+              label="About the job"
+              placeholder="every job"
+              clearable
+              data={(jobs.data?.items ?? []).map((job) => ({ value: job.id, label: job.name }))}
+              value={draft.job || null}
+              onChange={(job) => set({ job: job ?? "" })}
+              error={fault?.of("job")}
+            />
+            <EndpointPicker
+              label="About the endpoint"
+              placeholder="every endpoint"
+              clearable
+              value={draft.endpoint || null}
+              set={(endpoint) => set({ endpoint: endpoint ?? "" })}
+              error={fault?.of("endpoint")}
+            />
+            <TextInput
+              label="Quiet hours"
+              description="Nobody is told then; empty is never"
+              placeholder="22:00-07:00"
+              inputWrapperOrder={["label", "input", "description", "error"]}
+              {...text("quiet")}
+              error={fault?.of("quiet")}
+            />
+            <TextInput
+              label="Time zone"
+              description="Of the quiet hours"
+              inputWrapperOrder={["label", "input", "description", "error"]}
+              {...text("timezone")}
+              error={fault?.of("timezone")}
+              disabled={!draft.quiet}
+            />
           </SimpleGrid>
-          {draft.quiet && <SegmentedControl value={draft.instead} onChange={(instead) => set({ instead: instead as "digest" })} data={[{ value: "digest", label: "Tell all of it afterwards" }, { value: "drop", label: "Tell nothing" }]} aria-label="During quiet hours" />}
-          {fault && !fault.faults.some((each) => each.pointer) && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
-          <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={save.isPending}>{alert ? "Save" : "Add the alert"}</Button></Group>
+          {draft.quiet && (
+            <SegmentedControl
+              value={draft.instead}
+              onChange={(instead) => set({ instead: instead as "digest" })}
+              data={[
+                { value: "digest", label: "Tell all of it afterwards" },
+                { value: "drop", label: "Tell nothing" },
+              ]}
+              aria-label="During quiet hours"
+            />
+          )}
+          {fault && !fault.faults.some((each) => each.pointer) && (
+            <Text size="sm" c="red" role="alert">
+              {fault.message}
+            </Text>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending}>
+              {alert ? "Save" : "Add the alert"}
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Dialog>

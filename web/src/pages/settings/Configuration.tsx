@@ -17,7 +17,8 @@ import { changeWords, countWords, isLoss } from "../../words/plan";
 
 type Plan = components["schemas"]["Applied"];
 type Wish = { document: string; prune: boolean; take_over: boolean };
-const apply = (body: Wish, dryRun: boolean): Promise<Plan> => data(api.POST("/api/v1/config/apply", { params: { query: { dry_run: dryRun } }, body: body as never }));
+const apply = (body: Wish, dryRun: boolean): Promise<Plan> =>
+  data(api.POST("/api/v1/config/apply", { params: { query: { dry_run: dryRun } }, body }));
 const SHOWN = 50;
 
 export function Configuration() {
@@ -26,9 +27,23 @@ export function Configuration() {
   return (
     <Stack maw={820}>
       <Card>
-        <Title order={2} mb={4}>Save</Title>
-        <Text size="sm" c="dimmed" mb="sm">Every job, endpoint, rule, alert, webhook and workflow as YAML, to keep beside your code. Secrets stay here: the file says where one belongs.</Text>
-        <Group><Button variant="default" leftSection={<IconDownload size={16} />} loading={keep.isPending} onClick={() => keep.mutate(undefined)}>Save as YAML</Button></Group>
+        <Title order={2} mb={4}>
+          Save
+        </Title>
+        <Text size="sm" c="dimmed" mb="sm">
+          Every job, endpoint, rule, alert, webhook and workflow as YAML, to keep beside your code. Secrets stay here:
+          the file says where one belongs.
+        </Text>
+        <Group>
+          <Button
+            variant="default"
+            leftSection={<IconDownload size={16} />}
+            loading={keep.isPending}
+            onClick={() => keep.mutate(undefined)}
+          >
+            Save as YAML
+          </Button>
+        </Group>
       </Card>
       {mayWrite && <Apply />}
     </Stack>
@@ -40,10 +55,18 @@ function Apply() {
   const [asking, setAsking] = useState(false);
   const [settled] = useDebouncedValue(wish, 400);
   const isThere = settled.document.trim() !== "";
-  const check = useQuery({ queryKey: ["settings", "plan", settled], queryFn: () => apply(settled, true), enabled: isThere, retry: false });
+  const check = useQuery({
+    queryKey: ["settings", "plan", settled],
+    queryFn: () => apply(settled, true),
+    enabled: isThere,
+    retry: false,
+  });
   const act = useAct(() => apply(wish, false), {
     done: (plan) => (plan.written ? `Applied: ${countWords(plan)}` : "Nothing was to be changed"),
-    after: () => { setAsking(false); setWish({ ...wish, document: "" }); },
+    after: () => {
+      setAsking(false);
+      setWish({ ...wish, document: "" });
+    },
   });
   const leaving = useEdits(wish.document.trim() !== "");
   const plan = isThere && !check.error ? check.data : undefined;
@@ -53,50 +76,114 @@ function Apply() {
     <Card>
       <Group justify="space-between" mb={4}>
         <Title order={2}>Apply</Title>
-        <FileButton accept=".yaml,.yml,.json" onChange={(file) => void file?.text().then((document) => set({ document }))}>
-          {(props) => <Button {...props} size="xs" variant="default" leftSection={<IconUpload size={14} />}>Open a file</Button>}
+        <FileButton
+          accept=".yaml,.yml,.json"
+          onChange={(file) => void file?.text().then((document) => set({ document }))}
+        >
+          {(props) => (
+            <Button {...props} size="xs" variant="default" leftSection={<IconUpload size={14} />}>
+              Open a file
+            </Button>
+          )}
         </FileButton>
       </Group>
       <Stack gap="sm">
         <Textarea
-          label="Document" description="What it describes is made so; what it does not name stays as it is. Nothing changes before you apply it." placeholder={EXAMPLE}
-          value={wish.document} onChange={(event) => set({ document: event.currentTarget.value })} autosize minRows={8} maxRows={24} classNames={{ input: "mono" }} spellCheck={false}
+          label="Document"
+          description="What it describes is made so; what it does not name stays as it is. Nothing changes before you apply it."
+          placeholder={EXAMPLE}
+          value={wish.document}
+          onChange={(event) => set({ document: event.currentTarget.value })}
+          autosize
+          minRows={8}
+          maxRows={24}
+          classNames={{ input: "mono" }}
+          spellCheck={false}
         />
-        <Checkbox label="Remove what this source described before and no longer does" checked={wish.prune} onChange={(event) => set({ prune: event.currentTarget.checked })} />
-        <Checkbox label="Take over what another source describes" checked={wish.take_over} onChange={(event) => set({ take_over: event.currentTarget.checked })} />
+        <Checkbox
+          label="Remove what this source described before and no longer does"
+          checked={wish.prune}
+          onChange={(event) => set({ prune: event.currentTarget.checked })}
+        />
+        <Checkbox
+          label="Take over what another source describes"
+          checked={wish.take_over}
+          onChange={(event) => set({ take_over: event.currentTarget.checked })}
+        />
         {isThere && check.error ? <Faults fault={check.error} title="This cannot be applied yet" /> : null}
         {plan && <Planned plan={plan} />}
         <Group justify="flex-end">
           <Button
-            color={losses.length ? "red" : undefined} loading={act.isPending} disabled={!plan?.steps.length || settled !== wish}
+            color={losses.length ? "red" : undefined}
+            loading={act.isPending}
+            disabled={!plan?.steps.length || settled !== wish}
             onClick={() => (losses.length ? setAsking(true) : act.mutate(undefined))}
           >
-            {plan?.steps.length ? `Apply ${plan.steps.length === 1 ? "1 change" : `${plan.steps.length} changes`}` : "Apply"}
+            {plan?.steps.length
+              ? `Apply ${plan.steps.length === 1 ? "1 change" : `${plan.steps.length} changes`}`
+              : "Apply"}
           </Button>
         </Group>
       </Stack>
       <LeaveDialog leaving={leaving} />
-      <Confirm opened={asking} onClose={() => setAsking(false)} title={losses.length === 1 ? "Remove what is no longer described?" : `Remove the ${losses.length} that are no longer described?`} verb="Apply and remove" danger busy={act.isPending} onConfirm={() => act.mutate(undefined)}>
-        This removes {losses.slice(0, SHOWN).map((each) => `${each.kind} ${each.name}`).join(", ")}{losses.length > SHOWN ? ` and ${losses.length - SHOWN} more` : ""}. Endpoints, jobs and workflows are archived with their history; rules, alerts and webhooks are deleted.
+      <Confirm
+        opened={asking}
+        onClose={() => setAsking(false)}
+        title={
+          losses.length === 1
+            ? "Remove what is no longer described?"
+            : `Remove the ${losses.length} that are no longer described?`
+        }
+        verb="Apply and remove"
+        danger
+        busy={act.isPending}
+        onConfirm={() => act.mutate(undefined)}
+      >
+        This removes{" "}
+        {losses
+          .slice(0, SHOWN)
+          .map((each) => `${each.kind} ${each.name}`)
+          .join(", ")}
+        {losses.length > SHOWN ? ` and ${losses.length - SHOWN} more` : ""}. Endpoints, jobs and workflows are archived
+        with their history; rules, alerts and webhooks are deleted.
       </Confirm>
     </Card>
   );
 }
 
 function Planned({ plan }: { plan: Plan }) {
-  if (!plan.steps.length) return <Alert color="gray" variant="light" title="Nothing would change" role="status">{plan.notes.join(" ")}</Alert>;
+  if (!plan.steps.length)
+    return (
+      <Alert color="gray" variant="light" title="Nothing would change" role="status">
+        {plan.notes.join(" ")}
+      </Alert>
+    );
   return (
     <Alert color="cyan" variant="light" title={countWords(plan)} role="status">
       <List size="sm" spacing={4}>
         {plan.steps.slice(0, SHOWN).map((step) => (
           <List.Item key={`${step.kind}-${step.name}`} className="breaks">
-            <b>{step.act}</b> {step.kind} <b>{step.name}</b>{step.renamed_from ? `, before ${step.renamed_from}` : ""}
-            {step.act === "change" && step.fields.map((each) => <Text key={each.field} size="sm" className="mono breaks">{changeWords(each)}</Text>)}
+            <b>{step.act}</b> {step.kind} <b>{step.name}</b>
+            {step.renamed_from ? `, before ${step.renamed_from}` : ""}
+            {step.act === "change" &&
+              step.fields.map((each) => (
+                <Text key={each.field} size="sm" className="mono breaks">
+                  {changeWords(each)}
+                </Text>
+              ))}
           </List.Item>
         ))}
       </List>
-      {plan.steps.length > SHOWN && <Text size="sm" mt="xs">and {(plan.steps.length - SHOWN).toLocaleString()} more</Text>}
-      {plan.notes.map((note) => <Text key={note} size="sm" c="dimmed" mt="xs">{note}</Text>)}
+      {plan.steps.length > SHOWN && (
+        <Text size="sm" mt="xs">
+          and {(plan.steps.length - SHOWN).toLocaleString()} more
+        </Text>
+      )}
+      {plan.notes.map((note) => (
+        <Text key={note} size="sm" c="dimmed" mt="xs">
+          {note}
+        </Text>
+      ))}
     </Alert>
   );
 }

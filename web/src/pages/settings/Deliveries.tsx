@@ -11,7 +11,14 @@ import { When } from "../../time/When";
 import { took } from "../../words/duration";
 import { COLOR, type Tone } from "../../words/state";
 
-const TONES: Record<Delivery["status"], Tone> = { pending: "calm", delivered: "good", failed: "bad", held: "warn", digested: "idle", dropped: "idle" };
+const TONES: Record<Delivery["status"], Tone> = {
+  pending: "calm",
+  delivered: "good",
+  failed: "bad",
+  held: "warn",
+  digested: "idle",
+  dropped: "idle",
+};
 
 export function Deliveries({ of, close }: { of: Subscriber; close: () => void }) {
   const list = useInfiniteQuery(deliveriesQuery(of));
@@ -19,13 +26,28 @@ export function Deliveries({ of, close }: { of: Subscriber; close: () => void })
   return (
     <Drawer opened onClose={close} position="right" size="lg" title={`Deliveries of ${of.name}`}>
       <Stack gap="sm">
-        {!of.enabled && <Alert color="orange" role="note" title={`The ${of.kind} is off`}>Nothing is sent. Messages that wait are sent when it is switched on; events that happen meanwhile make no messages.</Alert>}
+        {!of.enabled && (
+          <Alert color="orange" role="note" title={`The ${of.kind} is off`}>
+            Nothing is sent. Messages that wait are sent when it is switched on; events that happen meanwhile make no
+            messages.
+          </Alert>
+        )}
         {list.error && !list.data ? <Failed fault={list.error} retry={() => void list.refetch()} /> : null}
         {list.isPending && <Pending />}
-        {list.data && !items.length && <Text size="sm" c="dimmed">Nothing has been sent yet. A test message is not kept here.</Text>}
+        {list.data && !items.length && (
+          <Text size="sm" c="dimmed">
+            Nothing has been sent yet. A test message is not kept here.
+          </Text>
+        )}
         {items.length > 0 && <Total total={list.data?.pages[0]?.total} one="delivery" many="deliveries" />}
-        {items.map((delivery) => <Row key={delivery.id} delivery={delivery} isOff={!of.enabled} />)}
-        {list.hasNextPage && <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Show more</Button>}
+        {items.map((delivery) => (
+          <Row key={delivery.id} delivery={delivery} isOff={!of.enabled} />
+        ))}
+        {list.hasNextPage && (
+          <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+            Show more
+          </Button>
+        )}
       </Stack>
     </Drawer>
   );
@@ -40,21 +62,45 @@ function Row({ delivery, isOff }: { delivery: Delivery; isOff: boolean }) {
     <div className="delivery" style={{ borderBottom: "1px solid var(--grid)", paddingBottom: 10 }}>
       <Group justify="space-between" gap="xs">
         <Group gap="xs">
-          <Badge color={COLOR[TONES[delivery.status]]} tt="none">{delivery.status}{delivery.status_code ? ` ${delivery.status_code}` : ""}</Badge>
-          <Text size="sm" className="mono">{delivery.type}</Text>
+          <Badge color={COLOR[TONES[delivery.status]]} tt="none">
+            {delivery.status}
+            {delivery.status_code ? ` ${delivery.status_code}` : ""}
+          </Badge>
+          <Text size="sm" className="mono">
+            {delivery.type}
+          </Text>
         </Group>
-        <Text size="sm" c="dimmed" component="span"><When at={delivery.created_at} /></Text>
+        <Text size="sm" c="dimmed" component="span">
+          <When at={delivery.created_at} />
+        </Text>
       </Group>
       <Text size="xs" c="dimmed" mt={4} className="breaks" component="div">
         {delivery.channel && <>to {delivery.channel} · </>}
         {delivery.attempts === 1 ? "1 attempt" : `${delivery.attempts} attempts`}
         {delivery.duration_ms !== null && `, the last took ${took(delivery.duration_ms)}`}
-        {delivery.next_attempt_at && (isOff ? ", not sent while this is off" : <>, next <When at={delivery.next_attempt_at} /></>)}
+        {delivery.next_attempt_at &&
+          (isOff ? (
+            ", not sent while this is off"
+          ) : (
+            <>
+              , next <When at={delivery.next_attempt_at} />
+            </>
+          ))}
       </Text>
-      {delivery.error && <Text size="sm" c="red" className="breaks" mt={4}>{delivery.error}</Text>}
+      {delivery.error && (
+        <Text size="sm" c="red" className="breaks" mt={4}>
+          {delivery.error}
+        </Text>
+      )}
       <Group gap={6} mt={6}>
-        <Button size="compact-xs" variant="default" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide the message" : "Show the message"}</Button>
-        {mayRun && isOver && !isOff && <Button size="compact-xs" variant="default" loading={again.isPending} onClick={() => again.mutate(undefined)}>Send again</Button>}
+        <Button size="compact-xs" variant="default" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Hide the message" : "Show the message"}
+        </Button>
+        {mayRun && isOver && !isOff && (
+          <Button size="compact-xs" variant="default" loading={again.isPending} onClick={() => again.mutate(undefined)}>
+            Send again
+          </Button>
+        )}
       </Group>
       {open && <Message delivery={delivery} />}
     </div>
@@ -66,9 +112,22 @@ function Message({ delivery }: { delivery: Delivery }) {
   if (whole.error) return <Failed fault={whole.error} retry={() => void whole.refetch()} />;
   return (
     <Stack gap={6} mt="xs">
-      <pre className="raw" tabIndex={0} aria-label="Message">{whole.data ? JSON.stringify(whole.data.payload, null, 2) : "Reading…"}</pre>
-      {delivery.response && <><Text size="xs" c="dimmed">The receiver answered</Text><pre className="raw" tabIndex={0} aria-label="Answer">{delivery.response}</pre></>}
-      <Text size="xs" c="dimmed" className="breaks">Id <span className="mono">{delivery.id}</span>, the same in every attempt</Text>
+      <pre className="raw" tabIndex={0} aria-label="Message">
+        {whole.data ? JSON.stringify(whole.data.payload, null, 2) : "Reading…"}
+      </pre>
+      {delivery.response && (
+        <>
+          <Text size="xs" c="dimmed">
+            The receiver answered
+          </Text>
+          <pre className="raw" tabIndex={0} aria-label="Answer">
+            {delivery.response}
+          </pre>
+        </>
+      )}
+      <Text size="xs" c="dimmed" className="breaks">
+        Id <span className="mono">{delivery.id}</span>, the same in every attempt
+      </Text>
     </Stack>
   );
 }

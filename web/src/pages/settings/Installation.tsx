@@ -4,5 +4,10 @@ import { Tenants } from "./Tenants";
 import { Users } from "./Users";
 
 export function Installation() {
-  return <Stack gap="xl"><Users /><Tenants /></Stack>;
+  return (
+    <Stack gap="xl">
+      <Users />
+      <Tenants />
+    </Stack>
+  );
 }

@@ -13,7 +13,10 @@ import { When } from "../../time/When";
 import { actorWords } from "../../words/actor";
 
 const MEANING: Record<ScopeName, string> = {
-  read: "look at everything but secrets", run: "run, pause, resume, hint", write: "create, change, archive, delete", admin: "keys, members, audit",
+  read: "look at everything but secrets",
+  run: "run, pause, resume, hint",
+  write: "create, change, archive, delete",
+  admin: "keys, members, audit",
 };
 
 export function Keys() {
@@ -21,33 +24,110 @@ export function Keys() {
   const [making, setMaking] = useState(false);
   const [made, setMade] = useState("");
   const [ending, setEnding] = useState<{ id: string; name: string } | null>(null);
-  const revoke = useAct((id: string) => data(api.DELETE("/api/v1/keys/{key}", { params: { path: { key: id } } })), { done: "The key has ended", after: () => setEnding(null) });
+  const revoke = useAct((id: string) => data(api.DELETE("/api/v1/keys/{key}", { params: { path: { key: id } } })), {
+    done: "The key has ended",
+    after: () => setEnding(null),
+  });
   if (keys.error) return <Failed fault={keys.error} retry={() => void keys.refetch()} />;
   if (!keys.data) return <Pending />;
-  const add = <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>New API key</Button>;
+  const add = (
+    <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
+      New API key
+    </Button>
+  );
   return (
     <Stack>
-      {keys.data.items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">By a key a program is known here.</Text>{add}</Group>}
-      {made && <ShownOnce what="The new key" secret={made}>Send it as <span className="mono">Authorization: Bearer …</span></ShownOnce>}
-      {!keys.data.items.length ? <Empty icon={IconKey} title="No API keys yet" action={add} command="mainspring apikey create deploys --scope read --scope run">A script, a deploy pipeline, an assistant: each gets a key of its own, with no more than it needs.</Empty> : (
+      {keys.data.items.length > 0 && (
+        <Group justify="space-between">
+          <Text size="sm" c="dimmed">
+            By a key a program is known here.
+          </Text>
+          {add}
+        </Group>
+      )}
+      {made && (
+        <ShownOnce what="The new key" secret={made}>
+          Send it as <span className="mono">Authorization: Bearer …</span>
+        </ShownOnce>
+      )}
+      {!keys.data.items.length ? (
+        <Empty
+          icon={IconKey}
+          title="No API keys yet"
+          action={add}
+          command="mainspring apikey create deploys --scope read --scope run"
+        >
+          A script, a deploy pipeline, an assistant: each gets a key of its own, with no more than it needs.
+        </Empty>
+      ) : (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
-            <Table.Thead><Table.Tr><Table.Th>Name</Table.Th><Table.Th>State</Table.Th><Table.Th>May</Table.Th><Table.Th>Last used</Table.Th><Table.Th>Ends</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>
-            <Table.Tbody>{keys.data.items.map((key) => (
-              <Table.Tr key={key.id}>
-                <Table.Td className="stack-title"><div><Text size="sm" fw={600} className="breaks">{key.name}</Text><Text size="xs" c="dimmed" className="mono">{key.id} by {actorWords(key.created_by)}</Text></div></Table.Td>
-                <Table.Td data-label="State"><Badge color={key.status === "live" ? "green" : "gray"} tt="none">{key.status}</Badge></Table.Td>
-                <Table.Td data-label="May">{key.scopes.join(", ")}</Table.Td>
-                <Table.Td data-label="Last used"><When at={key.last_used_at} none="never" /></Table.Td>
-                <Table.Td data-label="Ends"><When at={key.expires_at} /></Table.Td>
-                <Table.Td>{key.status === "live" && <Button size="compact-sm" variant="subtle" color="red" onClick={() => setEnding(key)}>Revoke</Button>}</Table.Td>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Name</Table.Th>
+                <Table.Th>State</Table.Th>
+                <Table.Th>May</Table.Th>
+                <Table.Th>Last used</Table.Th>
+                <Table.Th>Ends</Table.Th>
+                <Table.Th>Actions</Table.Th>
               </Table.Tr>
-            ))}</Table.Tbody>
+            </Table.Thead>
+            <Table.Tbody>
+              {keys.data.items.map((key) => (
+                <Table.Tr key={key.id}>
+                  <Table.Td className="stack-title">
+                    <div>
+                      <Text size="sm" fw={600} className="breaks">
+                        {key.name}
+                      </Text>
+                      <Text size="xs" c="dimmed" className="mono">
+                        {key.id} by {actorWords(key.created_by)}
+                      </Text>
+                    </div>
+                  </Table.Td>
+                  <Table.Td data-label="State">
+                    <Badge color={key.status === "live" ? "green" : "gray"} tt="none">
+                      {key.status}
+                    </Badge>
+                  </Table.Td>
+                  <Table.Td data-label="May">{key.scopes.join(", ")}</Table.Td>
+                  <Table.Td data-label="Last used">
+                    <When at={key.last_used_at} none="never" />
+                  </Table.Td>
+                  <Table.Td data-label="Ends">
+                    <When at={key.expires_at} />
+                  </Table.Td>
+                  <Table.Td>
+                    {key.status === "live" && (
+                      <Button size="compact-sm" variant="subtle" color="red" onClick={() => setEnding(key)}>
+                        Revoke
+                      </Button>
+                    )}
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
           </Table>
         </Card>
       )}
-      {making && <KeyForm close={() => setMaking(false)} done={(key) => { setMade(key); setMaking(false); }} />}
-      <Confirm opened={!!ending} onClose={() => setEnding(null)} title={`Revoke ${ending?.name ?? ""}?`} verb="Revoke" danger busy={revoke.isPending} onConfirm={() => ending && revoke.mutate(ending.id)}>
+      {making && (
+        <KeyForm
+          close={() => setMaking(false)}
+          done={(key) => {
+            setMade(key);
+            setMaking(false);
+          }}
+        />
+      )}
+      <Confirm
+        opened={!!ending}
+        onClose={() => setEnding(null)}
+        title={`Revoke ${ending?.name ?? ""}?`}
+        verb="Revoke"
+        danger
+        busy={revoke.isPending}
+        onConfirm={() => ending && revoke.mutate(ending.id)}
+      >
         The next request with it is refused. A new key can be made at any time.
       </Confirm>
     </Stack>
@@ -59,19 +139,65 @@ function KeyForm({ close, done }: { close: () => void; done: (key: string) => vo
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<string[]>(["read"]);
   const [life, setLife] = useState("90d");
-  const make = useAct(() => data(api.POST("/api/v1/keys", { body: { name, scopes: scopes as ScopeName[], expires_in: life, operator: false } })) as Promise<{ key: string }>, { after: (made) => done(made.key), quiet: true });
+  const make = useAct(
+    () =>
+      data(
+        api.POST("/api/v1/keys", { body: { name, scopes: scopes as ScopeName[], expires_in: life, operator: false } }),
+      ) as Promise<{ key: string }>,
+    { after: (made) => done(made.key), quiet: true },
+  );
   const fault = make.error ? asProblem(make.error) : null;
   return (
     <Dialog onClose={close} title={<Title order={2}>New API key</Title>}>
-      <form onSubmit={(event) => { event.preventDefault(); make.mutate(undefined); }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          make.mutate(undefined);
+        }}
+      >
         <Stack>
-          <TextInput label="Name" description="What it is for" required value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} data-autofocus />
+          <TextInput
+            label="Name"
+            description="What it is for"
+            required
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            error={fault?.of("name")}
+            data-autofocus
+          />
           <Checkbox.Group label="It may" value={scopes} onChange={setScopes} error={fault?.of("scopes")}>
-            <Stack gap={6} mt={6}>{session.scopes.map((scope) => <Checkbox key={scope} value={scope} label={`${scope}: ${MEANING[scope]}`} />)}</Stack>
+            <Stack gap={6} mt={6}>
+              {session.scopes.map((scope) => (
+                <Checkbox key={scope} value={scope} label={`${scope}: ${MEANING[scope]}`} />
+              ))}
+            </Stack>
           </Checkbox.Group>
-          <Select label="It lives for" data={[{ value: "7d", label: "7 days" }, { value: "30d", label: "30 days" }, { value: "90d", label: "90 days" }, { value: "365d", label: "a year" }]} value={life} onChange={(value) => setLife(value ?? "90d")} allowDeselect={false} error={fault?.of("expires_in")} />
-          {fault && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
-          <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={make.isPending} disabled={!scopes.length}>Make the key</Button></Group>
+          <Select
+            label="It lives for"
+            data={[
+              { value: "7d", label: "7 days" },
+              { value: "30d", label: "30 days" },
+              { value: "90d", label: "90 days" },
+              { value: "365d", label: "a year" },
+            ]}
+            value={life}
+            onChange={(value) => setLife(value ?? "90d")}
+            allowDeselect={false}
+            error={fault?.of("expires_in")}
+          />
+          {fault && (
+            <Text size="sm" c="red" role="alert">
+              {fault.message}
+            </Text>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={make.isPending} disabled={!scopes.length}>
+              Make the key
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Dialog>

@@ -10,8 +10,7 @@ import { Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
-import { type Role, ROLES } from "./roles";
-
+import { ROLES, type Role } from "./roles";
 
 export function Members() {
   const members = useQuery({ queryKey: ["settings", "members"], queryFn: () => data(api.GET("/api/v1/members")) });
@@ -20,29 +19,110 @@ export function Members() {
   const [adding, setAdding] = useState(false);
   const [link, setLink] = useState("");
   const [leaving, setLeaving] = useState<{ email: string } | null>(null);
-  const setRole = useAct(({ user, role }: { user: string; role: Role }) => data(api.PATCH("/api/v1/members/{user}", { params: { path: { user } }, body: { role } })), { done: "The role is changed" });
-  const remove = useAct((user: string) => data(api.DELETE("/api/v1/members/{user}", { params: { path: { user } } })), { done: "Taken out", after: () => setLeaving(null) });
+  const setRole = useAct(
+    ({ user, role }: { user: string; role: Role }) =>
+      data(api.PATCH("/api/v1/members/{user}", { params: { path: { user } }, body: { role } })),
+    { done: "The role is changed" },
+  );
+  const remove = useAct((user: string) => data(api.DELETE("/api/v1/members/{user}", { params: { path: { user } } })), {
+    done: "Taken out",
+    after: () => setLeaving(null),
+  });
   if (members.error) return <Failed fault={members.error} retry={() => void members.refetch()} />;
   if (!members.data) return <Pending />;
   return (
     <Stack>
-      <Group justify="space-between"><Text size="sm" c="dimmed">Who belongs to {session.tenant}.</Text>{mayAdmin && <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>Invite</Button>}</Group>
-      {link && <ShownOnce what="The link" secret={link}>It opens once, within 24 hours. Give it to this person only: it accepts the invitation.</ShownOnce>}
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed">
+          Who belongs to {session.tenant}.
+        </Text>
+        {mayAdmin && (
+          <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+            Invite
+          </Button>
+        )}
+      </Group>
+      {link && (
+        <ShownOnce what="The link" secret={link}>
+          It opens once, within 24 hours. Give it to this person only: it accepts the invitation.
+        </ShownOnce>
+      )}
       <Card padding={0}>
         <Table className="stacks" verticalSpacing={8}>
-          <Table.Thead><Table.Tr><Table.Th>Member</Table.Th><Table.Th>Role</Table.Th><Table.Th>Since</Table.Th>{mayAdmin && <Table.Th>Actions</Table.Th>}</Table.Tr></Table.Thead>
-          <Table.Tbody>{members.data.items.map((member) => (
-            <Table.Tr key={member.email}>
-              <Table.Td className="stack-title"><div><Text size="sm" fw={600} className="breaks">{member.name || member.email}</Text><Text size="xs" c="dimmed" className="breaks">{member.email}{member.status === "active" ? "" : ` (${member.status})`}</Text></div></Table.Td>
-              <Table.Td data-label="Role">{mayAdmin ? <Select size="xs" aria-label={`Role of ${member.email}`} data={ROLES} value={member.role} allowDeselect={false} w={210} onChange={(role) => role && role !== member.role && setRole.mutate({ user: member.email, role: role as Role })} /> : member.role}</Table.Td>
-              <Table.Td data-label="Since"><When at={member.created_at} /></Table.Td>
-              {mayAdmin && <Table.Td>{member.user_id !== session.user?.id && <Button size="compact-sm" variant="subtle" color="red" onClick={() => setLeaving(member)}>Take out</Button>}</Table.Td>}
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Member</Table.Th>
+              <Table.Th>Role</Table.Th>
+              <Table.Th>Since</Table.Th>
+              {mayAdmin && <Table.Th>Actions</Table.Th>}
             </Table.Tr>
-          ))}</Table.Tbody>
+          </Table.Thead>
+          <Table.Tbody>
+            {members.data.items.map((member) => (
+              <Table.Tr key={member.email}>
+                <Table.Td className="stack-title">
+                  <div>
+                    <Text size="sm" fw={600} className="breaks">
+                      {member.name || member.email}
+                    </Text>
+                    <Text size="xs" c="dimmed" className="breaks">
+                      {member.email}
+                      {member.status === "active" ? "" : ` (${member.status})`}
+                    </Text>
+                  </div>
+                </Table.Td>
+                <Table.Td data-label="Role">
+                  {mayAdmin ? (
+                    <Select
+                      size="xs"
+                      aria-label={`Role of ${member.email}`}
+                      data={ROLES}
+                      value={member.role}
+                      allowDeselect={false}
+                      w={210}
+                      onChange={(role) =>
+                        role && role !== member.role && setRole.mutate({ user: member.email, role: role as Role })
+                      }
+                    />
+                  ) : (
+                    member.role
+                  )}
+                </Table.Td>
+                <Table.Td data-label="Since">
+                  <When at={member.created_at} />
+                </Table.Td>
+                {mayAdmin && (
+                  <Table.Td>
+                    {member.user_id !== session.user?.id && (
+                      <Button size="compact-sm" variant="subtle" color="red" onClick={() => setLeaving(member)}>
+                        Take out
+                      </Button>
+                    )}
+                  </Table.Td>
+                )}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
         </Table>
       </Card>
-      {adding && <Invite close={() => setAdding(false)} done={(made) => { setLink(made ?? ""); setAdding(false); }} />}
-      <Confirm opened={!!leaving} onClose={() => setLeaving(null)} title={`Take out ${leaving?.email ?? ""}?`} verb="Take out" danger busy={remove.isPending} onConfirm={() => leaving && remove.mutate(leaving.email)}>
+      {adding && (
+        <Invite
+          close={() => setAdding(false)}
+          done={(made) => {
+            setLink(made ?? "");
+            setAdding(false);
+          }}
+        />
+      )}
+      <Confirm
+        opened={!!leaving}
+        onClose={() => setLeaving(null)}
+        title={`Take out ${leaving?.email ?? ""}?`}
+        verb="Take out"
+        danger
+        busy={remove.isPending}
+        onConfirm={() => leaving && remove.mutate(leaving.email)}
+      >
         They can no longer see or do anything here. The account itself stays.
       </Confirm>
     </Stack>
@@ -53,17 +133,59 @@ function Invite({ close, done }: { close: () => void; done: (link: string | null
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
   const [role, setRole] = useState<string>("operator");
-  const invite = useAct(() => data(api.POST("/api/v1/members", { body: { email, name, role: role as Role } })) as Promise<{ link: string | null; emailed: boolean }>, { done: `${email} is invited`, after: (made) => done(made.link), quiet: true });
+  const invite = useAct(
+    () =>
+      data(api.POST("/api/v1/members", { body: { email, name, role: role as Role } })) as Promise<{
+        link: string | null;
+        emailed: boolean;
+      }>,
+    { done: `${email} is invited`, after: (made) => done(made.link), quiet: true },
+  );
   const fault = invite.error ? asProblem(invite.error) : null;
   return (
     <Dialog onClose={close} title="Invite">
-      <form onSubmit={(event) => { event.preventDefault(); invite.mutate(undefined); }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          invite.mutate(undefined);
+        }}
+      >
         <Stack>
-          <TextInput label="E-mail" type="email" required value={email} onChange={(event) => setEmail(event.currentTarget.value)} error={fault?.of("email")} data-autofocus />
-          <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />
-          <Select label="Role" data={ROLES} value={role} onChange={(value) => setRole(value ?? "viewer")} allowDeselect={false} />
-          {fault && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
-          <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={invite.isPending}>Invite</Button></Group>
+          <TextInput
+            label="E-mail"
+            type="email"
+            required
+            value={email}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+            error={fault?.of("email")}
+            data-autofocus
+          />
+          <TextInput
+            label="Name"
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            error={fault?.of("name")}
+          />
+          <Select
+            label="Role"
+            data={ROLES}
+            value={role}
+            onChange={(value) => setRole(value ?? "viewer")}
+            allowDeselect={false}
+          />
+          {fault && (
+            <Text size="sm" c="red" role="alert">
+              {fault.message}
+            </Text>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={invite.isPending}>
+              Invite
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Dialog>

@@ -6,8 +6,19 @@ import { Dialog } from "../../parts/Dialog";
 import { useAct } from "../../parts/useAct";
 import { duration, parseDuration } from "../../words/duration";
 
-export type Quotas = { runs_per_month: number | null; tokens_per_month: number | null; endpoints_max: number | null; interval_ms_min: number | null };
-type Props = { title: string; quotas: Quotas; name?: string; save: (wanted: Quotas & { name?: string }) => Promise<unknown>; close: () => void };
+export type Quotas = {
+  runs_per_month: number | null;
+  tokens_per_month: number | null;
+  endpoints_max: number | null;
+  interval_ms_min: number | null;
+};
+type Props = {
+  title: string;
+  quotas: Quotas;
+  name?: string;
+  save: (wanted: Quotas & { name?: string }) => Promise<unknown>;
+  close: () => void;
+};
 
 export function QuotaForm({ title, quotas, name: named, save, close }: Props) {
   const [name, setName] = useState(named ?? "");
@@ -19,22 +30,83 @@ export function QuotaForm({ title, quotas, name: named, save, close }: Props) {
   const least = interval.trim() ? parseDuration(interval) : null;
   const isMistyped = interval.trim() !== "" && least === null;
   const act = useAct(
-    () => save({ runs_per_month: number(runs), endpoints_max: number(endpoints), tokens_per_month: number(tokens), interval_ms_min: least, ...(named === undefined ? {} : { name }) }),
+    () =>
+      save({
+        runs_per_month: number(runs),
+        endpoints_max: number(endpoints),
+        tokens_per_month: number(tokens),
+        interval_ms_min: least,
+        ...(named === undefined ? {} : { name }),
+      }),
     { done: named === undefined ? "The quotas are changed" : "The tenant is changed", after: close, quiet: true },
   );
   const fault = act.error ? asProblem(act.error) : null;
   return (
     <Dialog onClose={close} title={title}>
-      <form onSubmit={(event) => { event.preventDefault(); act.mutate(undefined); }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          act.mutate(undefined);
+        }}
+      >
         <Stack>
-          {named !== undefined && <TextInput label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />}
-          <Text size="sm" c="dimmed">What it may use. Empty is no limit.</Text>
-          <NumberInput label="Runs a month" min={0} value={runs} onChange={setRuns} error={fault?.of("runs_per_month")} thousandSeparator="," data-autofocus />
-          <NumberInput label="Endpoints" min={0} value={endpoints} onChange={setEndpoints} error={fault?.of("endpoints_max")} thousandSeparator="," />
-          <NumberInput label="Model tokens a month" min={0} value={tokens} onChange={setTokens} error={fault?.of("tokens_per_month")} thousandSeparator="," />
-          <TextInput label="Shortest interval" placeholder="10s" value={interval} onChange={(event) => setInterval(event.currentTarget.value)} error={isMistyped ? "This is not a duration; write it as 10s or 5m" : fault?.of("interval_ms_min")} />
-          {fault && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
-          <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={act.isPending} disabled={isMistyped}>Save</Button></Group>
+          {named !== undefined && (
+            <TextInput
+              label="Name"
+              required
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+              error={fault?.of("name")}
+            />
+          )}
+          <Text size="sm" c="dimmed">
+            What it may use. Empty is no limit.
+          </Text>
+          <NumberInput
+            label="Runs a month"
+            min={0}
+            value={runs}
+            onChange={setRuns}
+            error={fault?.of("runs_per_month")}
+            thousandSeparator=","
+            data-autofocus
+          />
+          <NumberInput
+            label="Endpoints"
+            min={0}
+            value={endpoints}
+            onChange={setEndpoints}
+            error={fault?.of("endpoints_max")}
+            thousandSeparator=","
+          />
+          <NumberInput
+            label="Model tokens a month"
+            min={0}
+            value={tokens}
+            onChange={setTokens}
+            error={fault?.of("tokens_per_month")}
+            thousandSeparator=","
+          />
+          <TextInput
+            label="Shortest interval"
+            placeholder="10s"
+            value={interval}
+            onChange={(event) => setInterval(event.currentTarget.value)}
+            error={isMistyped ? "This is not a duration; write it as 10s or 5m" : fault?.of("interval_ms_min")}
+          />
+          {fault && (
+            <Text size="sm" c="red" role="alert">
+              {fault.message}
+            </Text>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={act.isPending} disabled={isMistyped}>
+              Save
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Dialog>

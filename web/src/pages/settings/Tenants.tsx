@@ -3,7 +3,7 @@ import { IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { asProblem } from "../../api/client";
-import { tenantActs, type Tenant, tenantsQuery } from "../../api/installation";
+import { type Tenant, tenantActs, tenantsQuery } from "../../api/installation";
 import { useSession } from "../../api/session";
 import { Dialog } from "../../parts/Dialog";
 import { Failed, Pending } from "../../parts/Outcomes";
@@ -23,26 +23,78 @@ export function Tenants() {
   return (
     <Stack component="section" aria-label="Tenants">
       <Group justify="space-between" align="flex-end">
-        <div><Title order={2}>Tenants</Title><Text size="sm" c="dimmed">Each is a world of its own: nobody sees another's endpoints, runs or keys.</Text></div>
-        <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>New tenant</Button>
+        <div>
+          <Title order={2}>Tenants</Title>
+          <Text size="sm" c="dimmed">
+            Each is a world of its own: nobody sees another's endpoints, runs or keys.
+          </Text>
+        </div>
+        <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
+          New tenant
+        </Button>
       </Group>
       <Card padding={0}>
         <table className="list stacks">
-          <thead><tr><th>Tenant</th><th className="figure">Runs this month</th><th className="figure">Endpoints at most</th><th className="figure">Model tokens a month</th><th className="figure">Shortest interval</th><th>Actions</th></tr></thead>
-          <tbody>{tenants.data.items.map((tenant) => (
-            <tr key={tenant.id}>
-              <td className="stack-title name-cell"><div><div className="go-strong breaks">{tenant.name}</div><div className="small mono">{tenant.id}{tenant.id === session.tenant ? ", where you are now" : ""}</div></div></td>
-              <td data-label="Runs" className="figure">{tenant.runs_this_month.toLocaleString()}{tenant.runs_per_month === null ? ", no limit" : ` of ${most(tenant.runs_per_month)}`}</td>
-              <td data-label="Endpoints" className="figure">{most(tenant.endpoints_max)}</td>
-              <td data-label="Tokens" className="figure">{most(tenant.tokens_per_month)}</td>
-              <td data-label="Interval" className="figure">{tenant.interval_ms_min === null ? "no limit" : duration(tenant.interval_ms_min)}</td>
-              <td><Button size="compact-sm" variant="default" aria-label={`Change ${tenant.name}`} onClick={() => setChanging(tenant)}>Change</Button></td>
+          <thead>
+            <tr>
+              <th>Tenant</th>
+              <th className="figure">Runs this month</th>
+              <th className="figure">Endpoints at most</th>
+              <th className="figure">Model tokens a month</th>
+              <th className="figure">Shortest interval</th>
+              <th>Actions</th>
             </tr>
-          ))}</tbody>
+          </thead>
+          <tbody>
+            {tenants.data.items.map((tenant) => (
+              <tr key={tenant.id}>
+                <td className="stack-title name-cell">
+                  <div>
+                    <div className="go-strong breaks">{tenant.name}</div>
+                    <div className="small mono">
+                      {tenant.id}
+                      {tenant.id === session.tenant ? ", where you are now" : ""}
+                    </div>
+                  </div>
+                </td>
+                <td data-label="Runs" className="figure">
+                  {tenant.runs_this_month.toLocaleString()}
+                  {tenant.runs_per_month === null ? ", no limit" : ` of ${most(tenant.runs_per_month)}`}
+                </td>
+                <td data-label="Endpoints" className="figure">
+                  {most(tenant.endpoints_max)}
+                </td>
+                <td data-label="Tokens" className="figure">
+                  {most(tenant.tokens_per_month)}
+                </td>
+                <td data-label="Interval" className="figure">
+                  {tenant.interval_ms_min === null ? "no limit" : duration(tenant.interval_ms_min)}
+                </td>
+                <td>
+                  <Button
+                    size="compact-sm"
+                    variant="default"
+                    aria-label={`Change ${tenant.name}`}
+                    onClick={() => setChanging(tenant)}
+                  >
+                    Change
+                  </Button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
         </table>
       </Card>
       {making && <TenantForm close={() => setMaking(false)} />}
-      {changing && <QuotaForm title={`Change ${changing.name}`} name={changing.name} quotas={changing} save={(wanted) => tenantActs.update(changing.id, wanted)} close={() => setChanging(null)} />}
+      {changing && (
+        <QuotaForm
+          title={`Change ${changing.name}`}
+          name={changing.name}
+          quotas={changing}
+          save={(wanted) => tenantActs.update(changing.id, wanted)}
+          close={() => setChanging(null)}
+        />
+      )}
     </Stack>
   );
 }
@@ -50,18 +102,55 @@ export function Tenants() {
 function TenantForm({ close }: { close: () => void }) {
   const [id, setId] = useState("");
   const [name, setName] = useState("");
-  const make = useAct(() => tenantActs.create({ id, name }), { done: (made) => `${made.name} is created, and you are its owner: open it from the menu of tenants in the header`, after: close, quiet: true });
+  const make = useAct(() => tenantActs.create({ id, name }), {
+    done: (made) => `${made.name} is created, and you are its owner: open it from the menu of tenants in the header`,
+    after: close,
+    quiet: true,
+  });
   const fault = make.error ? asProblem(make.error) : null;
   const isPlaced = fault?.of("id") || fault?.of("name");
   return (
     <Dialog onClose={close} title="New tenant">
-      <form onSubmit={(event) => { event.preventDefault(); make.mutate(undefined); }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          make.mutate(undefined);
+        }}
+      >
         <Stack>
-          <TextInput label="Id" description="For scripts and addresses: a-z, 0-9 and -. It stays as it is." placeholder="acme" required value={id} onChange={(event) => setId(event.currentTarget.value)} error={fault?.of("id")} data-autofocus />
-          <TextInput label="Name" placeholder={id || "Acme Inc"} value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />
-          <Text size="sm" c="dimmed">You become its first owner. It has no quotas until they are set.</Text>
-          {fault && !isPlaced && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
-          <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={make.isPending}>Make the tenant</Button></Group>
+          <TextInput
+            label="Id"
+            description="For scripts and addresses: a-z, 0-9 and -. It stays as it is."
+            placeholder="acme"
+            required
+            value={id}
+            onChange={(event) => setId(event.currentTarget.value)}
+            error={fault?.of("id")}
+            data-autofocus
+          />
+          <TextInput
+            label="Name"
+            placeholder={id || "Acme Inc"}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            error={fault?.of("name")}
+          />
+          <Text size="sm" c="dimmed">
+            You become its first owner. It has no quotas until they are set.
+          </Text>
+          {fault && !isPlaced && (
+            <Text size="sm" c="red" role="alert">
+              {fault.message}
+            </Text>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={make.isPending}>
+              Make the tenant
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Dialog>

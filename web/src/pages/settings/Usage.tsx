@@ -18,14 +18,33 @@ export function Usage() {
   const { quotas } = usage.data;
   return (
     <Card maw={640}>
-      <Group justify="space-between" mb="sm"><Title order={2}>This month</Title>{operator && <Button size="xs" variant="default" onClick={() => setEditing(true)}>Change the quotas</Button>}</Group>
+      <Group justify="space-between" mb="sm">
+        <Title order={2}>This month</Title>
+        {operator && (
+          <Button size="xs" variant="default" onClick={() => setEditing(true)}>
+            Change the quotas
+          </Button>
+        )}
+      </Group>
       <Stack>
         <Meter label="Runs" used={usage.data.runs_this_month} of={quotas.runs_per_month} />
         <Meter label="Endpoints" used={usage.data.endpoints} of={quotas.endpoints_max} />
         <Meter label="Model tokens" used={planner.data?.spend.tokens ?? 0} of={quotas.tokens_per_month} />
-        <Group justify="space-between"><Text size="sm">Shortest interval</Text><Text size="sm" className="tabular">{quotas.interval_ms_min === null ? "(no limit)" : duration(quotas.interval_ms_min)}</Text></Group>
+        <Group justify="space-between">
+          <Text size="sm">Shortest interval</Text>
+          <Text size="sm" className="tabular">
+            {quotas.interval_ms_min === null ? "(no limit)" : duration(quotas.interval_ms_min)}
+          </Text>
+        </Group>
       </Stack>
-      {editing && <QuotaForm title="Quotas" quotas={quotas} save={(wanted) => data(api.PATCH("/api/v1/quotas", { body: wanted }))} close={() => setEditing(false)} />}
+      {editing && (
+        <QuotaForm
+          title="Quotas"
+          quotas={quotas}
+          save={(wanted) => data(api.PATCH("/api/v1/quotas", { body: wanted }))}
+          close={() => setEditing(false)}
+        />
+      )}
     </Card>
   );
 }
@@ -34,8 +53,19 @@ function Meter({ label, used, of }: { label: string; used: number; of: number | 
   const share = of ? Math.min(100, (used / of) * 100) : 0;
   return (
     <div>
-      <Group justify="space-between"><Text size="sm">{label}</Text><Text size="sm" className="tabular">{used.toLocaleString()} {of === null ? "(no limit)" : `of ${of.toLocaleString()}`}</Text></Group>
-      {of !== null && <Progress value={share} color={share >= 100 ? "red" : share > 80 ? "orange" : "cyan"} aria-label={`${label} used`} />}
+      <Group justify="space-between">
+        <Text size="sm">{label}</Text>
+        <Text size="sm" className="tabular">
+          {used.toLocaleString()} {of === null ? "(no limit)" : `of ${of.toLocaleString()}`}
+        </Text>
+      </Group>
+      {of !== null && (
+        <Progress
+          value={share}
+          color={share >= 100 ? "red" : share > 80 ? "orange" : "cyan"}
+          aria-label={`${label} used`}
+        />
+      )}
     </div>
   );
 }

@@ -12,7 +12,7 @@ import { ShownOnce } from "../../parts/ShownOnce";
 import { Mark } from "../../parts/Status";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
-import { type Role, ROLES } from "./roles";
+import { ROLES, type Role } from "./roles";
 
 const MANY = 10; // from here on one wants to search
 
@@ -26,7 +26,10 @@ export function Users() {
   const [asked, setAsked] = useState<Asked>(null);
   const [text, setText] = useState("");
   const wanted = useDeferredValue(text.trim().toLowerCase());
-  const change = useAct(({ user, ...wish }: { user: User; disabled?: boolean; operator?: boolean }) => userActs.update(user.id, wish), { done: (user) => `${user.email} is changed`, after: () => setAsked(null) });
+  const change = useAct(
+    ({ user, ...wish }: { user: User; disabled?: boolean; operator?: boolean }) => userActs.update(user.id, wish),
+    { done: (user) => `${user.email} is changed`, after: () => setAsked(null) },
+  );
   const link = useAct((user: User) => userActs.link(user.id), { after: (found) => setMade(found) });
   if (users.error) return <Failed fault={users.error} retry={() => void users.refetch()} />;
   if (!users.data) return <Pending />;
@@ -35,33 +38,107 @@ export function Users() {
   return (
     <Stack component="section" aria-label="Users">
       <Group justify="space-between" align="flex-end">
-        <div><Title order={2}>Users</Title><Text size="sm" c="dimmed">Who may log in. What they may see and do, each tenant's members decide.</Text></div>
+        <div>
+          <Title order={2}>Users</Title>
+          <Text size="sm" c="dimmed">
+            Who may log in. What they may see and do, each tenant's members decide.
+          </Text>
+        </div>
         <Group gap="xs">
-          {all.length > MANY && <TextInput aria-label="Find a user" placeholder="Find a user" w={180} value={text} onChange={(event) => setText(event.currentTarget.value)} />}
-          <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>New user</Button>
+          {all.length > MANY && (
+            <TextInput
+              aria-label="Find a user"
+              placeholder="Find a user"
+              w={180}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+          <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+            New user
+          </Button>
         </Group>
       </Group>
-      {made && <ShownOnce what={`The link for ${made.email}`} secret={made.link}>Whoever opens it first, within 24 hours, sets the password.</ShownOnce>}
+      {made && (
+        <ShownOnce what={`The link for ${made.email}`} secret={made.link}>
+          Whoever opens it first, within 24 hours, sets the password.
+        </ShownOnce>
+      )}
       <Card padding={0}>
         <table className="list stacks">
-          <thead><tr><th>User</th><th>State</th><th>Logs in with</th><th>Since</th><th>Actions</th></tr></thead>
-          <tbody>{shown.map((user) => <Row key={user.id} user={user} ask={(what) => setAsked({ what, user })} enable={() => change.mutate({ user, disabled: false })} makeLink={() => link.mutate(user)} />)}</tbody>
+          <thead>
+            <tr>
+              <th>User</th>
+              <th>State</th>
+              <th>Logs in with</th>
+              <th>Since</th>
+              <th>Actions</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((user) => (
+              <Row
+                key={user.id}
+                user={user}
+                ask={(what) => setAsked({ what, user })}
+                enable={() => change.mutate({ user, disabled: false })}
+                makeLink={() => link.mutate(user)}
+              />
+            ))}
+          </tbody>
         </table>
-        {!shown.length && <Text size="sm" c="dimmed" p="md">Nobody's name or address holds this.</Text>}
+        {!shown.length && (
+          <Text size="sm" c="dimmed" p="md">
+            Nobody's name or address holds this.
+          </Text>
+        )}
       </Card>
-      {adding && <UserForm close={() => setAdding(false)} done={(found) => { setMade(found); setAdding(false); }} />}
+      {adding && (
+        <UserForm
+          close={() => setAdding(false)}
+          done={(found) => {
+            setMade(found);
+            setAdding(false);
+          }}
+        />
+      )}
       {asked?.what === "disable" && (
-        <Confirm opened onClose={() => setAsked(null)} title={`Disable ${asked.user.email}?`} verb="Disable" danger busy={change.isPending} onConfirm={() => change.mutate({ user: asked.user, disabled: true })}>
-          They are logged out everywhere at once and cannot log in, in any tenant, until they are enabled again. API keys that they made go on: revoke those apart.
+        <Confirm
+          opened
+          onClose={() => setAsked(null)}
+          title={`Disable ${asked.user.email}?`}
+          verb="Disable"
+          danger
+          busy={change.isPending}
+          onConfirm={() => change.mutate({ user: asked.user, disabled: true })}
+        >
+          They are logged out everywhere at once and cannot log in, in any tenant, until they are enabled again. API
+          keys that they made go on: revoke those apart.
         </Confirm>
       )}
       {asked?.what === "raise" && (
-        <Confirm opened onClose={() => setAsked(null)} title={`Make ${asked.user.email} an operator?`} verb="Make operator" busy={change.isPending} onConfirm={() => change.mutate({ user: asked.user, operator: true })}>
-          Operators of the installation see and make users and tenants, set quotas, and may make a link to set anybody's password.
+        <Confirm
+          opened
+          onClose={() => setAsked(null)}
+          title={`Make ${asked.user.email} an operator?`}
+          verb="Make operator"
+          busy={change.isPending}
+          onConfirm={() => change.mutate({ user: asked.user, operator: true })}
+        >
+          Operators of the installation see and make users and tenants, set quotas, and may make a link to set anybody's
+          password.
         </Confirm>
       )}
       {asked?.what === "lower" && (
-        <Confirm opened onClose={() => setAsked(null)} title={`Should ${asked.user.email} no longer be an operator?`} verb="Take the right" danger busy={change.isPending} onConfirm={() => change.mutate({ user: asked.user, operator: false })}>
+        <Confirm
+          opened
+          onClose={() => setAsked(null)}
+          title={`Should ${asked.user.email} no longer be an operator?`}
+          verb="Take the right"
+          danger
+          busy={change.isPending}
+          onConfirm={() => change.mutate({ user: asked.user, operator: false })}
+        >
           They keep their places and roles in tenants, and no longer see users and tenants of the installation.
         </Confirm>
       )}
@@ -69,31 +146,84 @@ export function Users() {
   );
 }
 
-function Row({ user, ask, enable, makeLink }: { user: User; ask: (what: "disable" | "raise" | "lower") => void; enable: () => void; makeLink: () => void }) {
+function Row({
+  user,
+  ask,
+  enable,
+  makeLink,
+}: {
+  user: User;
+  ask: (what: "disable" | "raise" | "lower") => void;
+  enable: () => void;
+  makeLink: () => void;
+}) {
   const isYou = useSession().user?.id === user.id;
   return (
     <tr>
-      <td className="stack-title name-cell"><div><div className="go-strong breaks">{user.name || user.email}{isYou ? " (you)" : ""}</div><div className="small breaks">{user.email}</div></div></td>
-      <td data-label="State"><Group gap={6}><UserState user={user} />{user.operator && <Mark tone="calm" word="operator" meaning="Of the installation: sees and makes users and tenants." />}</Group></td>
-      <td className="wide-only">{[user.has_password ? "a password" : "", user.oidc ? "single sign-on" : ""].filter(Boolean).join(", ") || "nothing yet"}</td>
-      <td data-label="Since"><When at={user.created_at} /></td>
-      <td><Group gap={6} wrap="nowrap">
-        {user.disabled ? <Button size="compact-sm" variant="default" onClick={enable}>Enable</Button> : <Button size="compact-sm" variant="default" onClick={makeLink}>New link</Button>}
-        {!isYou && <Menu position="bottom-end">
-          <Menu.Target><ActionIcon variant="subtle" color="gray" aria-label={`More for ${user.email}`}><IconDots size={16} /></ActionIcon></Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item onClick={() => ask(user.operator ? "lower" : "raise")}>{user.operator ? "No longer operator…" : "Make operator…"}</Menu.Item>
-            {!user.disabled && <Menu.Item color="red" onClick={() => ask("disable")}>Disable…</Menu.Item>}
-          </Menu.Dropdown>
-        </Menu>}
-      </Group></td>
+      <td className="stack-title name-cell">
+        <div>
+          <div className="go-strong breaks">
+            {user.name || user.email}
+            {isYou ? " (you)" : ""}
+          </div>
+          <div className="small breaks">{user.email}</div>
+        </div>
+      </td>
+      <td data-label="State">
+        <Group gap={6}>
+          <UserState user={user} />
+          {user.operator && (
+            <Mark tone="calm" word="operator" meaning="Of the installation: sees and makes users and tenants." />
+          )}
+        </Group>
+      </td>
+      <td className="wide-only">
+        {[user.has_password ? "a password" : "", user.oidc ? "single sign-on" : ""].filter(Boolean).join(", ") ||
+          "nothing yet"}
+      </td>
+      <td data-label="Since">
+        <When at={user.created_at} />
+      </td>
+      <td>
+        <Group gap={6} wrap="nowrap">
+          {user.disabled ? (
+            <Button size="compact-sm" variant="default" onClick={enable}>
+              Enable
+            </Button>
+          ) : (
+            <Button size="compact-sm" variant="default" onClick={makeLink}>
+              New link
+            </Button>
+          )}
+          {!isYou && (
+            <Menu position="bottom-end">
+              <Menu.Target>
+                <ActionIcon variant="subtle" color="gray" aria-label={`More for ${user.email}`}>
+                  <IconDots size={16} />
+                </ActionIcon>
+              </Menu.Target>
+              <Menu.Dropdown>
+                <Menu.Item onClick={() => ask(user.operator ? "lower" : "raise")}>
+                  {user.operator ? "No longer operator…" : "Make operator…"}
+                </Menu.Item>
+                {!user.disabled && (
+                  <Menu.Item color="red" onClick={() => ask("disable")}>
+                    Disable…
+                  </Menu.Item>
+                )}
+              </Menu.Dropdown>
+            </Menu>
+          )}
+        </Group>
+      </td>
     </tr>
   );
 }
 
 function UserState({ user }: { user: User }) {
   if (user.disabled) return <Mark tone="idle" word="disabled" meaning="Cannot log in." />;
-  if (!user.has_password && !user.oidc) return <Mark tone="warn" word="invited" meaning="Has set no password yet; a link lets them." />;
+  if (!user.has_password && !user.oidc)
+    return <Mark tone="warn" word="invited" meaning="Has set no password yet; a link lets them." />;
   return <Mark tone="good" word="active" meaning="May log in." />;
 }
 
@@ -105,21 +235,80 @@ function UserForm({ close, done }: { close: () => void; done: (made: Invited) =>
   const [tenant, setTenant] = useState<string | null>(session.tenant);
   const [role, setRole] = useState<Role>("viewer");
   const [operator, setOperator] = useState(false);
-  const add = useAct(() => userActs.create({ email, name, operator, tenant, role }), { done: `${email} is a user`, after: done, quiet: true });
+  const add = useAct(() => userActs.create({ email, name, operator, tenant, role }), {
+    done: `${email} is a user`,
+    after: done,
+    quiet: true,
+  });
   const fault = add.error ? asProblem(add.error) : null;
   const isPlaced = fault?.of("email") || fault?.of("name") || fault?.of("tenant");
-  const places = (tenants.data?.items ?? []).map((each) => ({ value: each.id, label: each.name === each.id ? each.id : `${each.name} (${each.id})` }));
+  const places = (tenants.data?.items ?? []).map((each) => ({
+    value: each.id,
+    label: each.name === each.id ? each.id : `${each.name} (${each.id})`,
+  }));
   return (
     <Dialog onClose={close} title="New user">
-      <form onSubmit={(event) => { event.preventDefault(); add.mutate(undefined); }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          add.mutate(undefined);
+        }}
+      >
         <Stack>
-          <TextInput label="E-mail" type="email" required value={email} onChange={(event) => setEmail(event.currentTarget.value)} error={fault?.of("email")} data-autofocus />
-          <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />
-          <Select label="Tenant" description="Where they belong from the beginning." placeholder="None yet" clearable searchable data={places} value={tenant} onChange={setTenant} error={fault?.of("tenant")} />
-          {tenant && <Select label="Role" data={ROLES} value={role} onChange={(value) => setRole((value ?? "viewer") as Role)} allowDeselect={false} />}
-          <Checkbox label="Operator of the installation" description="Sees and makes users and tenants, and sets quotas." checked={operator} onChange={(event) => setOperator(event.currentTarget.checked)} />
-          {fault && !isPlaced && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
-          <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={add.isPending}>Add the user</Button></Group>
+          <TextInput
+            label="E-mail"
+            type="email"
+            required
+            value={email}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+            error={fault?.of("email")}
+            data-autofocus
+          />
+          <TextInput
+            label="Name"
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            error={fault?.of("name")}
+          />
+          <Select
+            label="Tenant"
+            description="Where they belong from the beginning."
+            placeholder="None yet"
+            clearable
+            searchable
+            data={places}
+            value={tenant}
+            onChange={setTenant}
+            error={fault?.of("tenant")}
+          />
+          {tenant && (
+            <Select
+              label="Role"
+              data={ROLES}
+              value={role}
+              onChange={(value) => setRole((value ?? "viewer") as Role)}
+              allowDeselect={false}
+            />
+          )}
+          <Checkbox
+            label="Operator of the installation"
+            description="Sees and makes users and tenants, and sets quotas."
+            checked={operator}
+            onChange={(event) => setOperator(event.currentTarget.checked)}
+          />
+          {fault && !isPlaced && (
+            <Text size="sm" c="red" role="alert">
+              {fault.message}
+            </Text>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={add.isPending}>
+              Add the user
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Dialog>

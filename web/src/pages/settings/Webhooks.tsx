@@ -1,5 +1,17 @@
 /** Programs that are told what happens: where to, which events, how delivery goes, and every message that was sent. */
-import { Alert as Box, Badge, Button, Card, Group, Menu, Stack, Table, TagsInput, Text, TextInput } from "@mantine/core";
+import {
+  Badge,
+  Alert as Box,
+  Button,
+  Card,
+  Group,
+  Menu,
+  Stack,
+  Table,
+  TagsInput,
+  Text,
+  TextInput,
+} from "@mantine/core";
 import { IconChevronDown, IconPlus, IconWebhook } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -15,7 +27,18 @@ import { useAct } from "../../parts/useAct";
 import { took } from "../../words/duration";
 import { Deliveries } from "./Deliveries";
 
-const SUGGESTED = ["run.*", "run.finished", "endpoint.*", "endpoint.parked", "hint.*", "job.*", "schedule.late", "schedule.waiting", "backoff.applied", "quota.deferred"];
+const SUGGESTED = [
+  "run.*",
+  "run.finished",
+  "endpoint.*",
+  "endpoint.parked",
+  "hint.*",
+  "job.*",
+  "schedule.late",
+  "schedule.waiting",
+  "backoff.applied",
+  "quota.deferred",
+];
 type Asked = { what: "edit" | "test" | "deliveries" | "delete" | "secret"; webhook: Webhook } | { what: "new" } | null;
 
 export function Webhooks() {
@@ -25,35 +48,94 @@ export function Webhooks() {
   const [secret, setSecret] = useState("");
   const close = () => setAsked(null);
   const remove = useAct((id: string) => webhookActs.remove(id), { done: "The webhook is deleted", after: close });
-  const renew = useAct((id: string) => webhookActs.update(id, { new_secret: true }), { after: (made) => { setSecret(made.secret ?? ""); close(); } });
+  const renew = useAct((id: string) => webhookActs.update(id, { new_secret: true }), {
+    after: (made) => {
+      setSecret(made.secret ?? "");
+      close();
+    },
+  });
   if (webhooks.error && !webhooks.data) return <Failed fault={webhooks.error} retry={() => void webhooks.refetch()} />;
   if (!webhooks.data) return <Pending />;
-  const add = mayWrite && <Button leftSection={<IconPlus size={16} />} onClick={() => setAsked({ what: "new" })}>New webhook</Button>;
+  const add = mayWrite && (
+    <Button leftSection={<IconPlus size={16} />} onClick={() => setAsked({ what: "new" })}>
+      New webhook
+    </Button>
+  );
   return (
     <Stack>
-      {webhooks.data.items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">Each event is one signed POST, tried again for a day until it is taken.</Text>{add}</Group>}
-      {secret && <ShownOnce what="The secret" secret={secret}>The receiver proves by it that a message came from here: header <span className="mono">webhook-signature</span>, by the Standard Webhooks rules.</ShownOnce>}
+      {webhooks.data.items.length > 0 && (
+        <Group justify="space-between">
+          <Text size="sm" c="dimmed">
+            Each event is one signed POST, tried again for a day until it is taken.
+          </Text>
+          {add}
+        </Group>
+      )}
+      {secret && (
+        <ShownOnce what="The secret" secret={secret}>
+          The receiver proves by it that a message came from here: header{" "}
+          <span className="mono">webhook-signature</span>, by the Standard Webhooks rules.
+        </ShownOnce>
+      )}
       {!webhooks.data.items.length ? (
-        <Empty icon={IconWebhook} title="No webhooks yet" action={add} command="mainspring webhook add https://example.com/hook --type 'run.*'">A webhook sends what happens here to a program of yours, as it happens.</Empty>
+        <Empty
+          icon={IconWebhook}
+          title="No webhooks yet"
+          action={add}
+          command="mainspring webhook add https://example.com/hook --type 'run.*'"
+        >
+          A webhook sends what happens here to a program of yours, as it happens.
+        </Empty>
       ) : (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
-            <Table.Thead><Table.Tr><Table.Th>Webhook</Table.Th><Table.Th>State</Table.Th><Table.Th>Events</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>
-            <Table.Tbody>{webhooks.data.items.map((webhook) => <Row key={webhook.id} webhook={webhook} ask={(what) => setAsked({ what, webhook })} />)}</Table.Tbody>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Webhook</Table.Th>
+                <Table.Th>State</Table.Th>
+                <Table.Th>Events</Table.Th>
+                <Table.Th>Actions</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {webhooks.data.items.map((webhook) => (
+                <Row key={webhook.id} webhook={webhook} ask={(what) => setAsked({ what, webhook })} />
+              ))}
+            </Table.Tbody>
           </Table>
         </Card>
       )}
       {asked?.what === "new" && <WebhookForm close={close} made={setSecret} />}
       {asked?.what === "edit" && <WebhookForm webhook={asked.webhook} close={close} />}
       {asked?.what === "test" && <TestWebhook webhook={asked.webhook} close={close} />}
-      {asked?.what === "deliveries" && <Deliveries of={{ kind: "webhook", id: asked.webhook.id, name: asked.webhook.name, enabled: asked.webhook.enabled }} close={close} />}
+      {asked?.what === "deliveries" && (
+        <Deliveries
+          of={{ kind: "webhook", id: asked.webhook.id, name: asked.webhook.name, enabled: asked.webhook.enabled }}
+          close={close}
+        />
+      )}
       {asked?.what === "secret" && (
-        <Confirm opened onClose={close} title={`A new secret for ${asked.webhook.name}?`} verb="Make a new secret" busy={renew.isPending} onConfirm={() => renew.mutate(asked.webhook.id)}>
+        <Confirm
+          opened
+          onClose={close}
+          title={`A new secret for ${asked.webhook.name}?`}
+          verb="Make a new secret"
+          busy={renew.isPending}
+          onConfirm={() => renew.mutate(asked.webhook.id)}
+        >
           Messages then carry two signatures, so that the receiver can change over in its own time.
         </Confirm>
       )}
       {asked?.what === "delete" && (
-        <Confirm opened onClose={close} title={`Delete ${asked.webhook.name}?`} verb="Delete" danger busy={remove.isPending} onConfirm={() => remove.mutate(asked.webhook.id)}>
+        <Confirm
+          opened
+          onClose={close}
+          title={`Delete ${asked.webhook.name}?`}
+          verb="Delete"
+          danger
+          busy={remove.isPending}
+          onConfirm={() => remove.mutate(asked.webhook.id)}
+        >
           Its deliveries go with it: what was on its way is not sent any more.
         </Confirm>
       )}
@@ -61,27 +143,82 @@ export function Webhooks() {
   );
 }
 
-function Row({ webhook, ask }: { webhook: Webhook; ask: (what: "edit" | "test" | "deliveries" | "delete" | "secret") => void }) {
+function Row({
+  webhook,
+  ask,
+}: {
+  webhook: Webhook;
+  ask: (what: "edit" | "test" | "deliveries" | "delete" | "secret") => void;
+}) {
   const mayRun = useMay("run");
   const mayWrite = useMay("write");
-  const able = useAct(() => webhookActs.update(webhook.id, { enabled: !webhook.enabled }), { done: webhook.enabled ? `${webhook.name} is off` : `${webhook.name} is on; it gets what happens from now on` });
+  const able = useAct(() => webhookActs.update(webhook.id, { enabled: !webhook.enabled }), {
+    done: webhook.enabled ? `${webhook.name} is off` : `${webhook.name} is on; it gets what happens from now on`,
+  });
   return (
     <Table.Tr>
-      <Table.Td className="stack-title" maw={360}><div style={{ minWidth: 0 }}><Text size="sm" fw={600} className="breaks">{webhook.name}</Text><Text size="xs" c="dimmed" className="mono breaks">{webhook.url}</Text>{webhook.description && <Text size="xs" c="dimmed" className="breaks">{webhook.description}</Text>}</div></Table.Td>
-      <Table.Td data-label="State"><SubscriptionState of={webhook} /></Table.Td>
-      <Table.Td data-label="Events"><Group gap={4}>{webhook.types.map((type) => <Badge key={type} color="gray" tt="none">{type === "*" ? "all" : type}</Badge>)}</Group></Table.Td>
+      <Table.Td className="stack-title" maw={360}>
+        <div style={{ minWidth: 0 }}>
+          <Text size="sm" fw={600} className="breaks">
+            {webhook.name}
+          </Text>
+          <Text size="xs" c="dimmed" className="mono breaks">
+            {webhook.url}
+          </Text>
+          {webhook.description && (
+            <Text size="xs" c="dimmed" className="breaks">
+              {webhook.description}
+            </Text>
+          )}
+        </div>
+      </Table.Td>
+      <Table.Td data-label="State">
+        <SubscriptionState of={webhook} />
+      </Table.Td>
+      <Table.Td data-label="Events">
+        <Group gap={4}>
+          {webhook.types.map((type) => (
+            <Badge key={type} color="gray" tt="none">
+              {type === "*" ? "all" : type}
+            </Badge>
+          ))}
+        </Group>
+      </Table.Td>
       <Table.Td>
         <Group gap={6} wrap="nowrap">
-          {!webhook.enabled && mayWrite ? <Button size="compact-sm" loading={able.isPending} onClick={() => able.mutate(undefined)}>Switch on</Button> : mayRun && <Button size="compact-sm" variant="default" onClick={() => ask("test")}>Test</Button>}
-          <Button size="compact-sm" variant="default" onClick={() => ask("deliveries")}>Deliveries</Button>
+          {!webhook.enabled && mayWrite ? (
+            <Button size="compact-sm" loading={able.isPending} onClick={() => able.mutate(undefined)}>
+              Switch on
+            </Button>
+          ) : (
+            mayRun && (
+              <Button size="compact-sm" variant="default" onClick={() => ask("test")}>
+                Test
+              </Button>
+            )
+          )}
+          <Button size="compact-sm" variant="default" onClick={() => ask("deliveries")}>
+            Deliveries
+          </Button>
           {mayWrite && (
             <Menu position="bottom-end">
-              <Menu.Target><Button size="compact-sm" variant="default" rightSection={<IconChevronDown size={14} />} aria-label={`More for ${webhook.name}`}>More</Button></Menu.Target>
+              <Menu.Target>
+                <Button
+                  size="compact-sm"
+                  variant="default"
+                  rightSection={<IconChevronDown size={14} />}
+                  aria-label={`More for ${webhook.name}`}
+                >
+                  More
+                </Button>
+              </Menu.Target>
               <Menu.Dropdown>
                 <Menu.Item onClick={() => ask("edit")}>Edit</Menu.Item>
                 <Menu.Item onClick={() => ask("secret")}>New secret…</Menu.Item>
                 {webhook.enabled && <Menu.Item onClick={() => able.mutate(undefined)}>Switch off</Menu.Item>}
-                <Menu.Item color="red" onClick={() => ask("delete")}>Delete…</Menu.Item>
+                <Menu.Item color="red" onClick={() => ask("delete")}>
+                  Delete…
+                </Menu.Item>
               </Menu.Dropdown>
             </Menu>
           )}
@@ -96,38 +233,120 @@ function TestWebhook({ webhook, close }: { webhook: Webhook; close: () => void }
   return (
     <Dialog onClose={close} title={`Test of ${webhook.name}`} size="lg">
       <Stack>
-        <Text size="sm" className="breaks">One message of type <span className="mono">webhook.test</span> goes to <span className="mono">{webhook.url}</span> now. Nothing is kept of it.</Text>
+        <Text size="sm" className="breaks">
+          One message of type <span className="mono">webhook.test</span> goes to{" "}
+          <span className="mono">{webhook.url}</span> now. Nothing is kept of it.
+        </Text>
         {test.error ? <Failed fault={test.error} /> : null}
         {test.data && (
-          <Box color={test.data.ok ? "green" : "red"} role="status" title={test.data.ok ? "It was taken" : "It was not taken"}>
-            <Text size="sm" className="breaks">{test.data.error ?? `Status ${test.data.status_code}, ${took(test.data.duration_ms)}`}</Text>
-            {test.data.response && <pre className="raw" tabIndex={0} aria-label="Answer">{test.data.response}</pre>}
+          <Box
+            color={test.data.ok ? "green" : "red"}
+            role="status"
+            title={test.data.ok ? "It was taken" : "It was not taken"}
+          >
+            <Text size="sm" className="breaks">
+              {test.data.error ?? `Status ${test.data.status_code}, ${took(test.data.duration_ms)}`}
+            </Text>
+            {test.data.response && (
+              <pre className="raw" tabIndex={0} aria-label="Answer">
+                {test.data.response}
+              </pre>
+            )}
           </Box>
         )}
-        <Group justify="flex-end"><Button variant="default" onClick={close}>Close</Button><Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>{test.data ? "Send again" : "Send the test message"}</Button></Group>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            Close
+          </Button>
+          <Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>
+            {test.data ? "Send again" : "Send the test message"}
+          </Button>
+        </Group>
       </Stack>
     </Dialog>
   );
 }
 
-function WebhookForm({ webhook, close, made }: { webhook?: Webhook; close: () => void; made?: (secret: string) => void }) {
+function WebhookForm({
+  webhook,
+  close,
+  made,
+}: {
+  webhook?: Webhook;
+  close: () => void;
+  made?: (secret: string) => void;
+}) {
   const [url, setUrl] = useState(webhook?.url ?? "");
   const [name, setName] = useState(webhook?.name ?? "");
   const [types, setTypes] = useState<string[]>((webhook?.types ?? []).filter((type) => type !== "*"));
   const [description, setDescription] = useState(webhook?.description ?? "");
   const wish = { url, name, types, description, enabled: webhook?.enabled ?? true };
-  const save = useAct(() => (webhook ? webhookActs.update(webhook.id, wish) : webhookActs.create(wish)), { done: "Saved", quiet: true, after: (saved) => { made?.(saved.secret ?? ""); close(); } });
+  const save = useAct(() => (webhook ? webhookActs.update(webhook.id, wish) : webhookActs.create(wish)), {
+    done: "Saved",
+    quiet: true,
+    after: (saved) => {
+      made?.(saved.secret ?? "");
+      close();
+    },
+  });
   const fault = save.error ? asProblem(save.error) : null;
   return (
     <Dialog onClose={close} title={webhook ? `Edit ${webhook.name}` : "New webhook"} size="lg">
-      <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate(undefined);
+        }}
+      >
         <Stack>
-          <TextInput label="URL" required type="url" placeholder="https://example.com/hook" value={url} onChange={(event) => setUrl(event.currentTarget.value)} error={fault?.of("url")} data-autofocus />
-          <TextInput label="Name" description="Empty is the host's name" inputWrapperOrder={["label", "input", "description", "error"]} value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />
-          <TagsInput label="Events" description="None is all of them; run.* is a family" inputWrapperOrder={["label", "input", "description", "error"]} data={SUGGESTED} value={types} onChange={setTypes} error={fault?.of("types")} acceptValueOnBlur splitChars={[",", " "]} />
-          <TextInput label="Description" value={description} onChange={(event) => setDescription(event.currentTarget.value)} error={fault?.of("description")} />
-          {fault && !fault.faults.some((each) => each.pointer) && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
-          <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={save.isPending}>{webhook ? "Save" : "Add the webhook"}</Button></Group>
+          <TextInput
+            label="URL"
+            required
+            type="url"
+            placeholder="https://example.com/hook"
+            value={url}
+            onChange={(event) => setUrl(event.currentTarget.value)}
+            error={fault?.of("url")}
+            data-autofocus
+          />
+          <TextInput
+            label="Name"
+            description="Empty is the host's name"
+            inputWrapperOrder={["label", "input", "description", "error"]}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            error={fault?.of("name")}
+          />
+          <TagsInput
+            label="Events"
+            description="None is all of them; run.* is a family"
+            inputWrapperOrder={["label", "input", "description", "error"]}
+            data={SUGGESTED}
+            value={types}
+            onChange={setTypes}
+            error={fault?.of("types")}
+            acceptValueOnBlur
+            splitChars={[",", " "]}
+          />
+          <TextInput
+            label="Description"
+            value={description}
+            onChange={(event) => setDescription(event.currentTarget.value)}
+            error={fault?.of("description")}
+          />
+          {fault && !fault.faults.some((each) => each.pointer) && (
+            <Text size="sm" c="red" role="alert">
+              {fault.message}
+            </Text>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending}>
+              {webhook ? "Save" : "Add the webhook"}
+            </Button>
+          </Group>
         </Stack>
       </form>
     </Dialog>
