@@ -505,24 +505,11 @@ class EndpointPatch(TypedDict):
     url: NotRequired[Union[str, None]]
 
 class EndpointView(TypedDict):
-    id: str
-    name: str
+    interval_ms: Union[int, None]
+    cron: Union[str, None]
+    timezone: str
     job: str
     description: str
-    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
-    url: str
-    method: str
-    headers: List[HeaderView]
-    body: Union[str, None]
-    timeout_ms: int
-    body_cap: int
-    redirects_max: int
-    accept_codes: List[int]
-    condition: Union[str, None]
-    cron: Union[str, None]
-    interval_ms: Union[int, None]
-    schedule: str
-    timezone: str
     min_interval_ms: Union[int, None]
     max_interval_ms: Union[int, None]
     backoff: str
@@ -533,6 +520,19 @@ class EndpointView(TypedDict):
     max_lateness_ms: Union[int, None]
     on_lost_worker: str
     advice: List[str]
+    method: str
+    body: Union[str, None]
+    timeout_ms: int
+    body_cap: int
+    redirects_max: int
+    accept_codes: List[int]
+    condition: Union[str, None]
+    id: str
+    name: str
+    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
+    url: str
+    headers: List[HeaderView]
+    schedule: str
     managed_by: Union[str, None]
     version: int
     created_at: str
