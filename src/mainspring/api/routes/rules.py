@@ -92,7 +92,7 @@ async def check_rules(desk: Reading, wish: RulesGiven) -> Shape:
 
 @router.post("/test", response_model=RulesTested)
 async def test_rules(desk: Reading, wish: RulesGiven) -> Shape:
-    """Replay recorded runs with given or stored rules. Nothing is changed; health is not replayed."""
+    """Replay the newest recorded runs of the job with given or stored rules. Nothing is changed."""
     owner = await _owner(desk, wish.endpoint, wish.job)
     if wish.rules is None:
         chosen = [known.stored.rule for known in await rules.rules_of(desk, owner)]
