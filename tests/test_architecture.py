@@ -93,6 +93,7 @@ PYDANTIC_PLACES = (
     "mainspring.settings",
     "mainspring.documents",
     "mainspring.inputs",
+    "mainspring.views",
     "mainspring.workflow.document",
 )
 

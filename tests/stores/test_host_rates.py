@@ -128,7 +128,7 @@ async def claim_while_another_does(
     await add(stores, *at_host("rated:80", 5))
     monkeypatch.setitem(QUERIES, "begin_claim", "BEGIN; SELECT 1")
     between: list[ClaimBatch] = []
-    look = PostgresSchedule._look
+    look = PostgresSchedule._read_candidates
     async with open_stores(store_url, clock=clock, pool_size=2) as elsewhere:
 
         async def look_and_stand_still(schedule: PostgresSchedule, session: PostgresSession, asked: object) -> object:
@@ -138,7 +138,7 @@ async def claim_while_another_does(
                 between.append(await claim(elsewhere, caps=RATED))
             return sight
 
-        monkeypatch.setattr(PostgresSchedule, "_look", look_and_stand_still)
+        monkeypatch.setattr(PostgresSchedule, "_read_candidates", look_and_stand_still)
         late = await claim(stores, caps=RATED)
     assert late.more
     return len(late.claims), len(between[0].claims)

@@ -10,8 +10,7 @@ from tests.stores.world import add, an_endpoint, claim, finished
 
 from mainspring.ports.filters import EndpointListFilter
 from mainspring.ports.stores import Stores
-from mainspring.stores.lists import SqlListStore
-from mainspring.stores.paging import page_query
+from mainspring.stores.lists import SqlListStore, page_query
 from mainspring.stores.postgres.database import PostgresDatabase
 from mainspring.stores.postgres.queries import QUERIES
 from mainspring.stores.postgres.schedule import PostgresSchedule

@@ -24,7 +24,7 @@ async def claim_while_another_does(
     """What is given to a worker that looks and then stands still, and to another that claims meanwhile."""
     await add(stores, an_endpoint())
     between: list[ClaimBatch] = []
-    look = PostgresSchedule._look
+    look = PostgresSchedule._read_candidates
     async with open_stores(store_url, clock=clock, pool_size=2) as elsewhere:
 
         async def look_and_stand_still(schedule: PostgresSchedule, *asked: object) -> object:
@@ -36,7 +36,7 @@ async def claim_while_another_does(
                 between.append(await claim(elsewhere, limit=1, caps=caps))
             return sight
 
-        monkeypatch.setattr(PostgresSchedule, "_look", look_and_stand_still)
+        monkeypatch.setattr(PostgresSchedule, "_read_candidates", look_and_stand_still)
         return await claim(stores, limit=1, caps=caps), between[0]
 
 
@@ -88,7 +88,7 @@ async def test_lease_of_a_worker_that_stood_still_after_its_look_counts_from_whe
     stores: Stores, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await add(stores, an_endpoint())
-    look = PostgresSchedule._look
+    look = PostgresSchedule._read_candidates
     looks: list[object] = []
 
     async def look_and_stand_still(schedule: PostgresSchedule, *asked: object) -> object:
@@ -97,7 +97,7 @@ async def test_lease_of_a_worker_that_stood_still_after_its_look_counts_from_whe
             clock.tick(minutes=10)
         return looks[-1]
 
-    monkeypatch.setattr(PostgresSchedule, "_look", look_and_stand_still)
+    monkeypatch.setattr(PostgresSchedule, "_read_candidates", look_and_stand_still)
     (claimed,) = (await claim(stores)).claims
 
     assert claimed.endpoint.lease_until is not None

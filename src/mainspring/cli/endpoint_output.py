@@ -83,6 +83,7 @@ def show_endpoint(sight: EndpointSight) -> None:
             *_plan(endpoint, now),
             *_schedule(endpoint),
             *_call(endpoint),
+            *_other_settings(endpoint),
             ("changed", f"{when(now, endpoint.updated_at)}, version {endpoint.version}"),
         ]
     )
@@ -143,13 +144,8 @@ def _schedule(endpoint: "Endpoint") -> list[tuple[str, str]]:
     if not endpoint.spread and endpoint.interval_ms is not None:
         words += ", not spread"
     fields = [("schedule", words)]
-    for name, ms in (("min interval", endpoint.min_interval_ms), ("max interval", endpoint.max_interval_ms)):
-        if ms:
-            fields.append((name, format_duration(ms)))
     if endpoint.advice != POWERS:
         fields.append(("advice may", ", ".join(endpoint.advice) or "do nothing"))
-    if endpoint.jitter_ms:
-        fields.append(("jitter", format_duration(endpoint.jitter_ms)))
     catch_up = f", at most {endpoint.catch_up_max}" if endpoint.misfire == "catch_up" else ""
     lateness = endpoint.max_lateness_ms
     late = f", at most {format_duration(lateness)} late" if lateness is not None else ""
@@ -176,6 +172,29 @@ def _call(endpoint: "Endpoint") -> list[tuple[str, str]]:
         fields.append(("redirects", f"at most {action.redirects_max}"))
     fields.append(("response kept", f"{action.body_cap:,} bytes"))
     return fields
+
+
+# Settings with a line of their own, or a part in one.
+_WORDED = frozenset(
+    """
+    every cron timezone job description spread advice backoff misfire catch_up_max max_lateness on_lost_worker
+    method body timeout accept_codes condition redirects_max body_cap
+    """.split()
+)
+
+
+def _other_settings(endpoint: "Endpoint") -> list[tuple[str, str]]:
+    """The settings that are not the default, each by its name."""
+    from mainspring.domain.config_field import FieldKind
+    from mainspring.domain.endpoint import SETTINGS, config_value
+
+    shown: list[tuple[str, str]] = []
+    for field in SETTINGS:
+        value = config_value(endpoint, field)
+        if field.key not in _WORDED and value != field.default:
+            text = format_duration(value) if field.kind is FieldKind.DURATION else str(value)
+            shown.append((field.label.replace("_", " "), text))
+    return shown
 
 
 def show_test(method: str, url: str, run: "RunDetailView") -> None:

@@ -206,8 +206,8 @@ def replay(
 ) -> None:
     """Replay recorded runs through rules: the stored ones, those of --file, or one --when.
 
-    Runs of all endpoints of the job are replayed, since rules read siblings too. Nothing is changed. Health is not
-    replayed. Ends with 1 where a rule could not be judged.
+    Runs of all endpoints of the job are replayed, since rules read siblings too. Nothing is changed. Ends with 1 where
+    a rule could not be judged.
     """
     from mainspring.operations.rules import check_rules, find_owner, rules_of, try_rules
     from mainspring.views.rule import RunTested

@@ -47,9 +47,9 @@ from mainspring.stores.account_rows import (
     wait_s,
     without,
 )
+from mainspring.stores.endpoints import read_tenants
 from mainspring.stores.events import add_events
 from mainspring.stores.session import Database, Row, Session, UniqueViolation
-from mainspring.stores.tenants import tenants
 
 
 class SqlAccountStore:
@@ -120,7 +120,7 @@ class SqlAccountStore:
     async def tenants(self) -> list[Tenant]:
         async with self._db.reading() as db:
             ids = [str(row[0]) for row in await db.rows("all_tenants")]
-            return await tenants(db, ids)
+            return await read_tenants(db, ids)
 
     async def has_several_tenants(self) -> bool:
         async with self._db.reading() as db:

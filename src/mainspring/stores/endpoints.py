@@ -1,14 +1,16 @@
 """Jobs, endpoints and tenants."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.domain.schedule.changes import Act, Change
 from mainspring.ports.endpoints import EndpointFilter, Join, as_it_is
+from mainspring.stores.claim_batch import month_of
 from mainspring.stores.events import add_events
-from mainspring.stores.paging import filtered_query, in_order
+from mainspring.stores.lists import filtered_query, in_order
 from mainspring.stores.proposals import ARCHIVED, archived_scopes, place_proposals, withdraw_proposals
 from mainspring.stores.rows import (
     ENDPOINT_INSTANTS,
@@ -21,8 +23,8 @@ from mainspring.stores.rows import (
     state_values,
 )
 from mainspring.stores.session import Database, Row, Session, UniqueViolation
-from mainspring.stores.tenants import tenants
 
+BETWEEN = "\n"  # two signing keys that are read as one text; no sealed text contains it
 _JOB_INSTANTS = [index for index, column in enumerate(JOB_COLUMNS) if column.endswith("_at")]
 
 
@@ -110,7 +112,7 @@ class SqlEndpointStore:
 
     async def tenant(self, tenant_id: str) -> Tenant | None:
         async with self._db.reading(tenant_id) as session:
-            found = await tenants(session, [tenant_id])
+            found = await read_tenants(session, [tenant_id])
         return found[0] if found else None
 
     async def put_tenant(self, tenant: Tenant, event: Event | None = None) -> None:
@@ -132,6 +134,12 @@ def endpoint_row(session: Session, row: Row) -> Endpoint:
 async def read_jobs(session: Session, tenant_id: str) -> list[Job]:
     """Return a tenant's jobs by name."""
     return [job_from(session.instants(row, _JOB_INSTANTS)) for row in await session.rows("jobs", tenant_id)]
+
+
+async def read_tenants(session: Session, ids: Sequence[str]) -> list[Tenant]:
+    """Return those of these tenants that exist, by id, with what they used this month and their signing keys."""
+    rows: Any = await session.rows("tenants_by_id", month_of(await session.now()), BETWEEN, list(ids))
+    return [Tenant(*row[:7], tuple(row[7].splitlines())) for row in rows]  # type: ignore[call-arg]  # columns
 
 
 def changed_job_values(job: Job) -> tuple[object, ...]:

@@ -71,3 +71,10 @@ SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id) WHERE id {{in
 -- name: free_names
 -- Names that a configuration takes away from their endpoints, so that they can be given to others in any order.
 UPDATE endpoint SET name = id WHERE id {{in_ids}};
+
+-- name: undefer
+-- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on. What has no plan,
+-- as its job is paused, gets none; but it does not wait any longer either.
+UPDATE schedule SET deferred_until = NULL, revision = revision + 1,
+    next_run_at = CASE WHEN next_run_at IS NULL THEN next_run_at ELSE :now END
+WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL;

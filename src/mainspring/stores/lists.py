@@ -1,32 +1,39 @@
-"""Reads for lists and overviews."""
+"""Reads for lists and overviews: how they are filtered, and how they are cut into pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.health import RunResult
-from mainspring.domain.instant import FOREVER
-from mainspring.domain.run import RunStatus
+from mainspring.domain.instant import EPOCH, FOREVER
+from mainspring.domain.run import Run, RunStatus
+from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.filters import EndpointListFilter, RunListFilter, RunMark, RunPage, StateCount, Total
-from mainspring.stores.paging import (
-    LOOKED_AT_MAX,
-    RESULTS_MAX,
-    Counted,
-    bounds_forwards,
-    bounds_of,
-    by_hour,
-    end_of,
-    is_filtered,
-    marks_of,
-    page_of,
-    page_query,
-    total_of,
-    total_query,
-)
+from mainspring.ports.notifications import DeliveryFilter
+from mainspring.ports.workflows import ExecutionFilter
 from mainspring.stores.rows import ENDPOINT_INSTANTS, RUN_SUMMARY_COLUMNS, endpoint_from, id_floor, run_summary_from
 from mainspring.stores.session import Database, Row
 
+LOOKED_AT_MAX = 20_000  # runs that a filter goes through for one page: about 20 ms
+TOTAL_MAX = 10_000  # counted exactly up to it
+RESULTS_MAX = 20_000  # twice what is kept of one endpoint by default
+LAST_ID = "~"  # sorts after every id
+NEWEST = "run`"  # sorts after every id of a run: '`' follows '_'
+# What `shapes.state_of` says, for filters and counts; the tests hold the one against the other.
+STATE = """CASE WHEN archived_at IS NOT NULL THEN 'archived' WHEN parked_at IS NOT NULL THEN 'parked'
+    WHEN NOT job_active THEN 'job-paused' WHEN paused_until > :now THEN 'paused'
+    WHEN deferred_until > :now THEN 'deferred' ELSE 'active' END"""
+IN_STATE = f"""(CAST(:state AS text) IS NULL OR (:state = 'failing' AND failure_count > 0)
+    OR (:state = 'running' AND lease_until IS NOT NULL)
+    OR (:state = 'adapting' AND (hint_interval_expires_at > :now OR hint_one_shot_expires_at > :now))
+    OR {STATE} = :state)"""
+
+ENDED_SO = """(CAST(:status AS text) IS NULL OR status = :status
+    OR (:status = 'failed' AND status IN ('failure', 'timeout', 'blocked')))"""
+Counted = EndpointListFilter | RunListFilter | ExecutionFilter | DeliveryFilter
 _INSTANTS = [index for index, column in enumerate(RUN_SUMMARY_COLUMNS) if column.endswith("_at")]
 
 
@@ -117,3 +124,126 @@ class SqlListStore:
 def _typed(rows: Sequence[Row]) -> Sequence[Sequence[Any]]:
     """The schema types the columns; the driver does not."""
     return rows
+
+
+def look_fragments(position: str, action: str) -> dict[str, str]:
+    """What endpoints and runs are filtered by, in the words of a database."""
+    places = ("name", "description", f"{action} ->> 'url'")
+    found = " OR ".join(f"{position}(lower({place}), lower(:text)) > 0" for place in places)
+    has_text = f"(CAST(:text AS text) IS NULL OR {found})"
+    return {"state": STATE, "in_state": IN_STATE, "has_text": has_text, "ended_so": ENDED_SO}
+
+
+def filtered_query(tenant_id: str, wanted: EndpointFilter) -> tuple[str, Sequence[object]]:
+    state = "archived" if wanted.archived else None
+    look = EndpointListFilter(job_id=wanted.job_id, state=state, after=wanted.after, limit=wanted.limit)
+    return page_query(tenant_id, look, EPOCH)  # no matter when: neither state depends on it
+
+
+def page_query(tenant_id: str, wanted: EndpointListFilter, now: datetime) -> tuple[str, Sequence[object]]:
+    """The query that begins a page where the last one ended, and its values."""
+    if wanted.order != "name":
+        return _other_order(tenant_id, wanted, now)
+    name, last_id = wanted.after or ("", "")
+    if wanted.state == "archived":
+        return "look_archived_endpoints", (tenant_id, wanted.job_id, wanted.text, name, last_id, wanted.limit)
+    filters = (wanted.state, now, wanted.text, name, wanted.limit)
+    if wanted.job_id is not None:
+        return "look_endpoints_of_job", (tenant_id, wanted.job_id, *filters)
+    return "look_endpoints", (tenant_id, *filters)
+
+
+def _other_order(tenant_id: str, wanted: EndpointListFilter, now: datetime) -> tuple[str, Sequence[object]]:
+    filters = (tenant_id, wanted.state, wanted.job_id, now, wanted.text)
+    place, last_id = wanted.after or (None, LAST_ID)
+    if wanted.order == "-name":
+        return "look_endpoints_backwards", (*filters, place, last_id, wanted.limit)
+    if wanted.order == "-next_run_at":
+        at = FOREVER if place is None else datetime.fromisoformat(place)
+        return "look_endpoints_by_next_run_backwards", (*filters, FOREVER, at, last_id, wanted.limit)
+    at, last_id = (EPOCH, "") if place is None else (datetime.fromisoformat(place), last_id)
+    return "look_endpoints_by_next_run", (*filters, FOREVER, at, last_id, wanted.limit)
+
+
+def total_query(tenant_id: str, wanted: Counted, now: datetime, looked_at_max: int) -> tuple[str, int, list[object]]:
+    """The query that counts what a list shows, how many rows it looks at before it stops, and its values."""
+    most = TOTAL_MAX + 1
+    match wanted:
+        case EndpointListFilter():
+            return "total_endpoints", most, [tenant_id, wanted.state, wanted.job_id, now, wanted.text, most]
+        case DeliveryFilter():
+            status = None if wanted.status is None else wanted.status.value
+            return "total_deliveries", most, [tenant_id, wanted.subscription_id, status, most]
+        case ExecutionFilter():
+            status = None if wanted.status is None else wanted.status.value
+            filters = [wanted.workflow, status, wanted.correlation, wanted.version, wanted.step]
+            most = looked_at_max if wanted.in_need or any(each is not None for each in filters) else most
+            return "total_executions", most, [*filters, int(wanted.in_need), tenant_id, most]
+        case RunListFilter():
+            before, first = bounds_of(replace(wanted, before_id=None, oldest_first=False))
+            of = [] if wanted.endpoint_id is None else [wanted.endpoint_id]
+            most = looked_at_max if is_filtered(wanted) else most
+            query = "total_runs_of_endpoint" if of else "total_runs"
+            return query, most, [wanted.status, wanted.trigger, tenant_id, *of, before, first, most]
+
+
+def total_of(row: Sequence[object], most: int) -> Total:
+    """`row`: how many were looked at, and (where a filter applies) how many of them match."""
+    looked_at, matching = int(str(row[0])), int(str(row[-1]))
+    return Total(min(matching, TOTAL_MAX), looked_at < most and matching <= TOTAL_MAX)
+
+
+def in_order(found: Iterable[Endpoint], tenant_id: str) -> list[Endpoint]:
+    """Those of the tenant, by name."""
+    return sorted((each for each in found if each.tenant_id == tenant_id), key=lambda each: (each.name, each.id))
+
+
+def bounds_of(wanted: RunListFilter) -> tuple[str, str]:
+    """The ids that a page lies between: below the first, from the second on. Ids begin with their millisecond."""
+    until = NEWEST if wanted.until is None else id_floor("run", wanted.until)
+    since = "" if wanted.since is None else id_floor("run", wanted.since)
+    return min(until, wanted.before_id or NEWEST), since
+
+
+def bounds_forwards(wanted: RunListFilter) -> tuple[str, str]:
+    """The same for a page that is read from the oldest on: above the first, below the second."""
+    until = NEWEST if wanted.until is None else id_floor("run", wanted.until)
+    since = "" if wanted.since is None else id_floor("run", wanted.since)
+    return max(since, wanted.before_id or ""), until
+
+
+def end_of(before: str, looked_to: object) -> str:
+    """Where a page that is read forwards ends: what a filter has looked at, the last one included."""
+    return before if looked_to is None else min(before, f"{looked_to}{LAST_ID}")
+
+
+def is_filtered(wanted: RunListFilter) -> bool:
+    return wanted.status is not None or wanted.trigger is not None
+
+
+def page_of(found: Sequence[tuple[Run, str]], wanted: RunListFilter, first: str, looked_to: object) -> RunPage:
+    """With where to read on: after the last one shown, or after the last one that a filter has looked at.
+
+    `first` is the id at the far end of what is asked for.
+    """
+    if len(found) == wanted.limit:
+        return RunPage(tuple(found), found[-1][0].id)
+    goes_on = looked_to is not None and (str(looked_to) < first if wanted.oldest_first else str(looked_to) > first)
+    return RunPage(tuple(found), str(looked_to) if goes_on else None)
+
+
+def marks_of(rows: Iterable[Sequence[Any]]) -> dict[str, list[RunMark]]:
+    """By endpoint, in the order of the rows."""
+    marks: dict[str, list[RunMark]] = {}
+    for endpoint_id, run_id, status, duration_ms in rows:
+        marks.setdefault(endpoint_id, []).append(RunMark(run_id, status, duration_ms))
+    return marks
+
+
+def by_hour(rows: Iterable[Sequence[Any]], hours: int) -> list[Mapping[str, int]]:
+    """Counts by hour and status. A run that was claimed before an hour's end and began after it belongs to it."""
+    counts: list[dict[str, int]] = [{} for _ in range(hours)]
+    for hour, status, count in rows:
+        place = counts[min(max(int(hour), 0), hours - 1)]
+        place[status] = place.get(status, 0) + count
+    return list(counts)

@@ -1,5 +1,68 @@
--- Lists in other orders than their first, and how many there are of what a list shows. Both databases speak these.
+-- Lists and overviews, and how many there are of what a list shows.
 -- A tenant's endpoints have no index by next run: a page by it sorts those that match, 10,000 in about 20 ms.
+
+-- name: look_endpoints
+-- A page of the endpoints that are not archived, by name, which is theirs alone.
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL
+  AND {{in_state}}
+  AND {{has_text}}
+  AND name > :after_name
+ORDER BY name LIMIT :limit;
+
+-- name: look_archived_endpoints
+-- The same of those that are.
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NOT NULL
+  AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
+  AND {{has_text}}
+  AND (name, id) > (:after_name, :after_id)
+ORDER BY name, id LIMIT :limit;
+
+-- name: look_runs
+-- A tenant's runs with the names of their endpoints, newest first, between two ids.
+SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
+FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
+WHERE run.tenant_id = :tenant_id AND run.id < :before AND run.id >= :from
+  AND {{ended_so}}
+  AND (CAST(:trigger AS text) IS NULL OR trigger = :trigger)
+ORDER BY run.id DESC LIMIT :limit;
+
+-- name: look_runs_of_endpoint
+-- The same of one endpoint.
+SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
+FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
+WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id < :before AND run.id >= :from
+  AND {{ended_so}}
+  AND (CAST(:trigger AS text) IS NULL OR trigger = :trigger)
+ORDER BY run.id DESC LIMIT :limit;
+
+-- name: run_so_far_back
+-- The run that so many newer ones precede: how far a filter looks at once. From the index alone.
+SELECT id FROM run WHERE tenant_id = :tenant_id AND id < :before ORDER BY id DESC LIMIT 1 OFFSET :most;
+
+-- name: results
+-- How the runs of an endpoint ended, newest first.
+SELECT started_at, status, duration_ms FROM run
+WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND id >= :from AND trigger <> 'test'
+ORDER BY id DESC LIMIT :limit;
+
+-- name: count_states
+-- How many endpoints are in each state; of them, how many failed last, are running, and are late.
+SELECT {{state}} AS state, COUNT(*), COUNT(*) FILTER (WHERE failure_count > 0),
+       COUNT(*) FILTER (WHERE lease_until IS NOT NULL),
+       COUNT(*) FILTER (WHERE claimable_at <= :late_before AND lease_until IS NULL)
+FROM endpoint JOIN schedule USING (id) WHERE endpoint.tenant_id = :tenant_id GROUP BY 1;
+
+-- name: upcoming_endpoints
+-- What waits for its time, soonest first.
+SELECT {{endpoint_columns}} FROM schedule JOIN endpoint USING (id)
+WHERE schedule.tenant_id = :tenant_id AND claimable_at IS NOT NULL AND claimable_at < :forever AND lease_until IS NULL
+ORDER BY claimable_at LIMIT :limit;
+
+-- name: endpoint_names
+-- Names by id.
+SELECT id, name FROM endpoint WHERE tenant_id = :tenant_id AND id {{in_ids}};
 
 -- name: look_endpoints_backwards
 -- A page of endpoints by name, last name first.

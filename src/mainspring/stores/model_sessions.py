@@ -1,17 +1,23 @@
 """A model's sessions."""
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
+
+import msgspec
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event
-from mainspring.domain.model.session import ModelSession, TokenUsage
+from mainspring.domain.model.session import ModelSession, SessionDetail, TokenUsage
 from mainspring.stores.claim_batch import month_of
 from mainspring.stores.events import add_events
-from mainspring.stores.model_session_rows import ANALYSIS_COLUMNS, HOUR, session_from, session_values
 from mainspring.stores.rows import ENDPOINT_INSTANTS, endpoint_from, id_floor
 from mainspring.stores.rule_rows import SHADOW_PAGE, fired_in_shadow
 from mainspring.stores.session import Database
 
+HOUR = timedelta(hours=1)
+ANALYSIS_COLUMNS = ModelSession.__struct_fields__
+_DETAIL = msgspec.json.Decoder(SessionDetail)
 _INSTANTS = [index for index, column in enumerate(ANALYSIS_COLUMNS) if column.endswith("_at")]
 
 
@@ -80,3 +86,12 @@ class SqlModelSessionStore:
         async with self._db.reading() as db:
             rows = await db.rows("endpoints_by_id", [endpoint_id])
         return endpoint_from(db.instants(rows[0], ENDPOINT_INSTANTS)) if rows else None
+
+
+def session_values(session: ModelSession) -> tuple[object, ...]:
+    values = [getattr(session, name) for name in ANALYSIS_COLUMNS]
+    return (*values[:-1], msgspec.json.encode(session.detail).decode())
+
+
+def session_from(row: Sequence[Any]) -> ModelSession:
+    return ModelSession(*row[:-1], _DETAIL.decode(row[-1]))  # type: ignore[call-arg]  # columns

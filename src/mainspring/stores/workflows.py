@@ -100,15 +100,19 @@ class SqlWorkflowStore:
             return int(str(await session.value("count_executions", *count_values(tenant_id, wanted))))
 
     async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
-        # An event may have 64 kB and go to 1,000 executions: that many bytes are written elsewhere.
-        many = len(sendings) > INLINE_SENDINGS_MAX
-        async with self._db.long_transaction() if many else self._db.transaction() as session:
+        async def work(session: Session) -> int:
             arrived_us = to_us(await session.now())
             new = 0
             for each in sendings:
                 new += await session.run("add_arrival", *arrival_values(each, arrived_us))
             await add_events(session, events)
-        return new
+            return new
+
+        # An event may have 64 kB and go to 1,000 executions: that much is not written on the event loop.
+        if len(sendings) > INLINE_SENDINGS_MAX:
+            return await self._db.run_long(work)
+        async with self._db.transaction() as session:
+            return await work(session)
 
 
 def _locks(starts: Sequence[Start]) -> list[tuple[str, str, str]]:

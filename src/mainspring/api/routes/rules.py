@@ -82,7 +82,7 @@ async def check_rules(desk: Reading, wish: RulesGiven) -> RulesChecked:
 
 @router.post("/test")
 async def test_rules(desk: Reading, wish: RulesGiven) -> RulesTested:
-    """Replay recorded runs with given or stored rules. Nothing is changed; health is not replayed."""
+    """Replay the newest recorded runs of the job with given or stored rules. Nothing is changed."""
     owner = await _owner(desk, wish.endpoint, wish.job)
     if wish.rules is None:
         chosen = [known.stored.rule for known in await rules.rules_of(desk, owner)]

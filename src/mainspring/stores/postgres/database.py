@@ -193,6 +193,11 @@ class PostgresDatabase:
         async with self.statement() as session:
             return await session.now()
 
+    @property
+    def clock_override(self) -> datetime | None:
+        """The time of an injected clock; None if the database's own clock decides."""
+        return None if self.clock is None else self.clock.now()
+
     def at(self, read: object) -> datetime:
         """The instant that a statement read off the database's clock, unless another clock counts."""
         return self.clock.now() if self.clock is not None else read  # type: ignore[return-value]  # timestamptz

@@ -9,7 +9,6 @@ from mainspring.domain.schedule.governor import CronReader
 from mainspring.ports.presence import ALIVE_WITHIN_MS, SILENT_MS, SILENT_MS_WITHOUT_LOCK, Freed, WorkerRow
 from mainspring.stores.claim_batch import Batch, end_lost_all, give_back_all
 from mainspring.stores.postgres.database import PostgresDatabase
-from mainspring.stores.postgres.queries import as_json
 from mainspring.stores.postgres.schedule import PostgresSchedule, close_runs, write_states
 from mainspring.stores.postgres.session import PostgresSession
 
@@ -32,7 +31,12 @@ class PostgresPresence:
     async def beat(self, worker: str, kinds: Mapping[str, int]) -> tuple[str, ...]:
         async with self._db.statement() as session:
             rows = await session.rows(
-                "beat_and_read_clock", self._told(), worker, list(kinds), list(kinds.values()), self._silent_ms
+                "beat_and_read_clock",
+                self._db.clock_override,
+                worker,
+                list(kinds),
+                list(kinds.values()),
+                self._silent_ms,
             )
         return tuple(str(row[0]) for row in rows)
 
@@ -40,12 +44,12 @@ class PostgresPresence:
         if not self._db.lasting.has_settled(SETTLE_MS):
             return Freed()  # our own lock was lost a moment ago: so were the others', and they come back too
         async with self._db.transaction() as session:
-            if not await session.value("take_freeing_turn"):
+            if not await session.value("try_freeing_lock"):
                 return Freed()
             lost = tuple(
                 str(row[0])
                 for row in await session.rows(
-                    "lost_workers_and_read_clock", list(suspects), self._told(), self._silent_ms, SETTLE_MS
+                    "lost_workers_and_read_clock", list(suspects), self._db.clock_override, self._silent_ms, SETTLE_MS
                 )
             )
             freed = await self._free(session, lost, end_lost_all) if lost else Freed()
@@ -59,7 +63,9 @@ class PostgresPresence:
 
     async def alive(self) -> list[WorkerRow]:
         async with self._db.statement() as session:
-            rows = await session.rows("alive_and_read_clock", self._told(), ALIVE_WITHIN_MS, self._db.behind_bouncer)
+            rows = await session.rows(
+                "alive_and_read_clock", self._db.clock_override, ALIVE_WITHIN_MS, self._db.behind_bouncer
+            )
         return [WorkerRow(*row) for row in rows]  # type: ignore[arg-type]  # columns
 
     async def _free(self, session: PostgresSession, workers: tuple[str, ...], end: End) -> Freed:
@@ -69,13 +75,9 @@ class PostgresPresence:
         rows = end(await self._schedule.endpoints_at(session, locked), now, self._cron)
         await close_runs(session, rows, now)
         await write_states(session, rows)
-        await session.run("add_events", as_json(rows.event_rows()))
+        await session.insert("insert_events", rows.event_rows())
         (counts,) = await session.rows("free_work", list(workers), to_us(now), now)
         if not await session.value("is_leased_by", list(workers)):
             await session.run("forget_lost", list(workers))
         await session.notify()
         return Freed(workers, len(rows.endpoints), *(int(str(count)) for count in counts))
-
-    def _told(self) -> datetime | None:
-        """The time, where a clock of the caller's counts and not the database's."""
-        return None if self._db.clock is None else self._db.clock.now()

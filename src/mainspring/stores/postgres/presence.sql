@@ -7,7 +7,7 @@ SELECT pg_advisory_lock({{presence_class}}, hashtext(:worker::text));
 -- name: beat_and_read_clock
 -- A process is alive; the others that have been silent for too long, or beat by a clock that was set back since.
 WITH clock AS MATERIALIZED (
-    SELECT COALESCE(:told::timestamptz, clock_timestamp()) AS now
+    SELECT COALESCE(:clock_override::timestamptz, clock_timestamp()) AS now
 ), beat AS (
     INSERT INTO worker (id, kind, places, started_at, seen_at)
     SELECT :worker::text, kind, places, now, now FROM clock, unnest(:kinds::text[], :places::bigint[]) AS new (kind, places)
@@ -16,7 +16,7 @@ WITH clock AS MATERIALIZED (
 SELECT DISTINCT id FROM worker, clock
 WHERE id <> :worker AND abs(extract(epoch FROM now - seen_at)) * 1000 > :silent_ms::bigint;
 
--- name: take_freeing_turn
+-- name: try_freeing_lock
 -- One process at a time ends what dead ones held; a try, never a wait.
 SELECT pg_try_advisory_xact_lock({{presence_class}}, 0);
 
@@ -24,15 +24,21 @@ SELECT pg_try_advisory_xact_lock({{presence_class}}, 0);
 -- Which of these are dead: silent, and nobody holds their lock. A server that has just started has no locks yet.
 SELECT DISTINCT id FROM worker
 WHERE id = ANY (:ids::text[])
-  AND abs(extract(epoch FROM COALESCE(:told::timestamptz, clock_timestamp()) - seen_at)) * 1000 > :silent_ms::bigint
+  AND abs(extract(epoch FROM COALESCE(:clock_override::timestamptz, clock_timestamp()) - seen_at)) * 1000 > :silent_ms::bigint
   AND clock_timestamp() > pg_postmaster_start_time() + :settle_ms::bigint * interval '1 millisecond'
-  AND NOT {{is_held}};
+  AND NOT EXISTS (SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND granted AND classid = {{presence_class}} AND objsubid = 2
+      AND objid = (hashtext(worker.id)::bigint & 4294967295)::oid
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()));
 
 -- name: alive_and_read_clock
 -- What the processes do that have beaten lately and whose lock is held, where locks can be held.
 SELECT id, kind, places, started_at, seen_at FROM worker
-WHERE seen_at >= COALESCE(:told::timestamptz, clock_timestamp()) - :within_ms::bigint * interval '1 millisecond'
-  AND (:without_lock::boolean OR {{is_held}})
+WHERE seen_at >= COALESCE(:clock_override::timestamptz, clock_timestamp()) - :within_ms::bigint * interval '1 millisecond'
+  AND (:without_lock::boolean OR EXISTS (SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND granted AND classid = {{presence_class}} AND objsubid = 2
+      AND objid = (hashtext(worker.id)::bigint & 4294967295)::oid
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())))
 ORDER BY started_at, id, kind;
 
 -- name: lock_leased_by

@@ -1,4 +1,9 @@
-"""The queries of PostgreSQL by name, and the column lists that are inserted into them when they are loaded."""
+"""The queries of PostgreSQL by name, and the fragments that are inserted into them when the module is imported.
+
+A query is whole where it is written, but for these: lists of columns, which follow the structs in `rows`, so that a
+query and the values it is given cannot part ways; conditions that both databases share or that contain a constant of
+the domain; and numbers of locks. A fragment is a constant: no value of a caller ever becomes part of a query.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,8 +11,8 @@ import msgspec
 
 from mainspring.domain.schedule.fairness import SLOW_AFTER_MS, EndpointPace
 from mainspring.stores.account_rows import ACCOUNT_FRAGMENTS
-from mainspring.stores.model_session_rows import ANALYSIS_COLUMNS
-from mainspring.stores.paging import look_fragments
+from mainspring.stores.lists import look_fragments
+from mainspring.stores.model_sessions import ANALYSIS_COLUMNS
 from mainspring.stores.proposals import PROPOSAL_FRAGMENTS
 from mainspring.stores.queries import load_queries
 from mainspring.stores.rows import (
@@ -28,23 +33,6 @@ PACKAGE = "mainspring.stores.postgres"
 IDLE_LIMIT = "10s"  # of a transaction whose process is stopped: what it holds, events of others included, waits for it
 CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
 PRESENCE_CLASS = 0x6D737072  # "mspr": the first half of the locks that say which processes are alive
-_USED = "(SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id AND month = {month})"
-_KEYS = (
-    "ARRAY(SELECT sealed FROM signing_key WHERE tenant_id = tenant.id ORDER BY created_at DESC, signing_key.id DESC)"
-)
-_UPCOMING = """
-    LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
-               SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > (SELECT now FROM clock)
-               ORDER BY claimable_at LIMIT 1) AS upcoming),
-          (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL))"""
-# The endpoints of the rows before it in a FROM that are still at the revisions given there and that nobody else holds.
-_UNCHANGED = """CROSS JOIN LATERAL (SELECT kept.id FROM schedule AS kept
-    WHERE kept.id = new.id AND kept.revision = new.revision FOR UPDATE SKIP LOCKED) AS unchanged"""
-# Whether somebody holds the lock of a row's worker; see `take_presence`.
-_IS_HELD = f"""EXISTS (SELECT FROM pg_locks
-    WHERE locktype = 'advisory' AND granted AND classid = {PRESENCE_CLASS} AND objsubid = 2
-      AND objid = (hashtext(worker.id)::bigint & 4294967295)::oid
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
 EVENT_ERA = "1000000000000000"  # `tx` of every event; older rows have the numbers of their transactions, all smaller
 _encode = msgspec.json.Encoder().encode
 _BOOLEANS = {"job_active", "body_truncated", "advice_may_resume"}
@@ -116,14 +104,9 @@ QUERIES = load_queries(
         "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
         "claim_lock": str(CLAIM_LOCK),
         "presence_class": str(PRESENCE_CLASS),
-        "is_held": _IS_HELD,
-        "used_this_month": _USED.format(month="to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')"),
-        "sealed_keys": _KEYS,
         "is_slow": f"((last_duration_ms < {SLOW_AFTER_MS}) IS NOT TRUE)",  # or new
         "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {EndpointPace.NEW:d} WHEN "
         f"last_duration_ms < {SLOW_AFTER_MS} THEN {EndpointPace.QUICK:d} ELSE {EndpointPace.SLOW:d} END)",
-        "unchanged": _UNCHANGED,
-        "upcoming": _UPCOMING,
         "event_era": EVENT_ERA,
         "idle_limit": IDLE_LIMIT,
         **ACCOUNT_FRAGMENTS,

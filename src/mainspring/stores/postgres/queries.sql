@@ -12,23 +12,23 @@ BEGIN ISOLATION LEVEL READ COMMITTED;
 SELECT set_config(name, :longest, :is_local) FROM pg_settings WHERE name = 'transaction_timeout';
 
 -- name: begin_claim
--- A transaction that keeps claims apart for the moment they take, so that caps counted over the fleet hold exactly; it
--- finds one row where it is our turn. A try, never a wait: a worker that is stopped inside its claim must not stop the others.
+-- Begin a transaction and try the lock that keeps claims apart, so that caps over all workers hold exactly; it returns one
+-- row if the lock was free. It never waits: a worker that is stopped inside its claim must not stop the others.
 BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 WHERE pg_try_advisory_xact_lock({{claim_lock}});
 
--- name: take_claim_turn
--- Another try.
+-- name: try_claim_lock
+-- Try the lock of claims again.
 SELECT pg_try_advisory_xact_lock({{claim_lock}});
 
 -- name: due_and_read_clock
--- All that a claim has to know, in one look: what time it is, as a row of nobody; when the next thing will be due, as the
--- next one (what is claimable already waits for a place, not for the clock, so it does not count); what is in flight for
--- each tenant and host, and how much of it is not quick; the due endpoints of every tenant at their revisions, oldest first, as
--- many of each as there are places, and their pace, without those of hosts that are full or `shut`, and without slow or new
--- ones where these have their share; and what their tenants used this month, may use, and sign with.
--- `told` is the time where another clock counts than the database's. `patterns` are hosts that have caps of their own.
+-- All that a claim reads, in one statement. The first row is the time. The second row is when the next endpoint becomes
+-- claimable; those that are claimable already wait for a place, not for the clock. Then: the runs in flight by tenant and
+-- host, and how many of them are not quick; each tenant's due endpoints with their revisions and paces, oldest first, at
+-- most `limit`, without those of full or `shut` hosts and without slow or new ones beyond their share; and for the tenants
+-- of these what they used this month, their quota and their signing keys.
+-- `clock_override` is the time of an injected clock. `patterns` are hosts that have caps of their own.
 WITH clock AS MATERIALIZED (
-    SELECT COALESCE(:told::timestamptz, clock_timestamp()) AS now
+    SELECT COALESCE(:clock_override::timestamptz, clock_timestamp()) AS now
 ), busy AS MATERIALIZED (
     SELECT tenant_id, host, COUNT(*) AS runs, COUNT(*) FILTER (WHERE {{is_slow}}) AS slow_runs FROM schedule
     WHERE lease_until IS NOT NULL AND lease_until > (SELECT now FROM clock)
@@ -52,24 +52,37 @@ WITH clock AS MATERIALIZED (
 )
 SELECT NULL, NULL, NULL, now, 0, NULL::bigint, NULL::text[] FROM clock
 UNION ALL
-SELECT NULL, NULL, NULL, {{upcoming}}, 0, NULL::bigint, NULL::text[]
+SELECT NULL, NULL, NULL,
+    LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
+               SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > (SELECT now FROM clock)
+               ORDER BY claimable_at LIMIT 1) AS upcoming),
+          (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL)),
+    0, NULL::bigint, NULL::text[]
 UNION ALL
 SELECT NULL, tenant_id, host, NULL, runs, slow_runs, NULL::text[] FROM busy
 UNION ALL
 SELECT id, tenant_id, host, claimable_at, revision, pace, NULL::text[] FROM due
 UNION ALL
-SELECT NULL, id, NULL, NULL, {{used_this_month}}, runs_per_month, {{sealed_keys}}
+SELECT NULL, id, NULL, NULL, 
+    (SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id
+       AND month = to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')),
+    runs_per_month,
+    ARRAY(SELECT sealed FROM signing_key WHERE tenant_id = tenant.id ORDER BY created_at DESC, signing_key.id DESC)
 FROM tenant WHERE id = ANY (ARRAY(SELECT tenant_id FROM due));
 
 -- name: upcoming
 -- The second row of the above again, after a claim that changed more than leases.
-WITH clock AS MATERIALIZED (SELECT :now::timestamptz AS now) SELECT {{upcoming}};
+WITH clock AS MATERIALIZED (SELECT :now::timestamptz AS now) SELECT
+    LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
+               SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > (SELECT now FROM clock)
+               ORDER BY claimable_at LIMIT 1) AS upcoming),
+          (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL));
 
 -- name: host_rates_and_read_clock
 -- What time it is, as a row of no host, and up to when the starts of hosts with a rate are paid for, where that is ahead.
-SELECT NULL, COALESCE(:told::timestamptz, clock_timestamp())
+SELECT NULL, COALESCE(:clock_override::timestamptz, clock_timestamp())
 UNION ALL
-SELECT host, paid_until FROM host_rate WHERE paid_until > COALESCE(:told::timestamptz, clock_timestamp());
+SELECT host, paid_until FROM host_rate WHERE paid_until > COALESCE(:clock_override::timestamptz, clock_timestamp());
 
 -- name: pay_starts
 -- Move on up to when starts are paid for, where that is still as it was seen; how many hosts it was.
@@ -111,17 +124,21 @@ FROM unnest(:tenant_ids::text[], :ids::text[], :statuses::text[], :errors::text[
 WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'running';
 
 -- name: write_claims_and_read_clock
--- Everything an ordinary claim changes, in one statement: leases, the runs they start, usage, events. How many leases: all,
--- or none where it is not our turn, somebody was given the places meanwhile, or the look is old. Where somebody holds one of the endpoints,
--- or has changed it since it was looked at, it divides by zero, as `write_results` does. The turn may be ours already.
-WITH turn AS MATERIALIZED (
-    SELECT CASE WHEN :is_ours::boolean THEN true ELSE
-        claims_fit({{claim_lock}}, COALESCE(:told::timestamptz, clock_timestamp()), :now::timestamptz, :month::text,
-                   :tenants::text[], :hosts::text[], :host_caps::bigint[], :per_tenant) END AS is_ours
+-- Everything an ordinary claim changes, in one statement: leases, the runs they start, usage, events. It returns how many
+-- were leased: all, or none if another worker holds the claim lock, has got the places meanwhile, or `now` is too long ago.
+-- It divides by zero, as `write_results` does, if an endpoint is locked or has changed since it was read. With `has_lock`
+-- the caller holds the claim lock.
+WITH admission AS MATERIALIZED (
+    SELECT CASE WHEN :has_lock::boolean THEN true ELSE
+        claims_fit({{claim_lock}}, COALESCE(:clock_override::timestamptz, clock_timestamp()), :now::timestamptz, :month::text,
+                   :tenants::text[], :hosts::text[], :host_caps::bigint[], :per_tenant) END AS is_granted
 ), leased AS (
     UPDATE schedule SET revision = schedule.revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker,
         {{lease_assignments}}
-    FROM {{lease_rows}} {{unchanged}} WHERE (SELECT is_ours FROM turn) AND schedule.id = unchanged.id
+    FROM {{lease_rows}}
+    CROSS JOIN LATERAL (SELECT kept.id FROM schedule AS kept
+        WHERE kept.id = new.id AND kept.revision = new.revision FOR UPDATE SKIP LOCKED) AS unchanged
+    WHERE (SELECT is_granted FROM admission) AND schedule.id = unchanged.id
     RETURNING schedule.*
 ), opened AS (
     INSERT INTO run (id, tenant_id, endpoint_id, slot_at, attempt, trigger, source, status, started_at, claim_epoch,
@@ -131,12 +148,12 @@ WITH turn AS MATERIALIZED (
 ), used AS (
     INSERT INTO usage (tenant_id, month, worker, runs)
     SELECT tenant_id, :month, :worker, runs FROM unnest(:used_tenants::text[], :used_runs::bigint[]) AS new (tenant_id, runs)
-    WHERE (SELECT is_ours FROM turn)
+    WHERE (SELECT is_granted FROM admission)
     ON CONFLICT (tenant_id, month, worker) DO UPDATE SET runs = usage.runs + excluded.runs
-), told AS (
-    INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}} WHERE (SELECT is_ours FROM turn)
+), recorded AS (
+    INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}} WHERE (SELECT is_granted FROM admission)
 )
-SELECT CASE WHEN (SELECT is_ours FROM turn) THEN COUNT(*) / (COUNT(*) = :expected::bigint)::int ELSE 0 END FROM leased;
+SELECT CASE WHEN (SELECT is_granted FROM admission) THEN COUNT(*) / (COUNT(*) = :expected::bigint)::int ELSE 0 END FROM leased;
 
 -- name: add_runs
 -- Runs that an ordinary claim does not make: missed slots, slots taken over.
@@ -148,13 +165,16 @@ INSERT INTO run ({{run_columns}}) SELECT * FROM {{run_rows}};
 -- since it was read, the statement divides by zero: so nothing is written, without another way to the database and back.
 WITH settled AS (
     UPDATE schedule SET revision = schedule.revision + 1, {{outcome_assignments}}
-    FROM {{outcome_rows}} {{unchanged}} WHERE schedule.id = unchanged.id
+    FROM {{outcome_rows}}
+    CROSS JOIN LATERAL (SELECT kept.id FROM schedule AS kept
+        WHERE kept.id = new.id AND kept.revision = new.revision FOR UPDATE SKIP LOCKED) AS unchanged
+    WHERE schedule.id = unchanged.id
     RETURNING 1
 ), results AS (
     UPDATE run SET {{result_assignments}} FROM {{result_rows}}
     WHERE run.tenant_id = new.tenant_id AND run.id = new.id
       AND COALESCE(run.status IN ('running', 'abandoned', 'unknown') OR run.error_code = 'zombie', false)  -- opaque, too
-), told AS (
+), recorded AS (
     INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}}
 )
 SELECT 1 / (COUNT(*) = :expected::bigint)::int, CASE WHEN :payload <> '' THEN pg_notify(:channel, :payload)::text END
@@ -183,42 +203,6 @@ FOR SHARE OF job FOR NO KEY UPDATE OF tenant;
 -- Endpoints with a hint whose time ran out.
 SELECT id, revision FROM schedule WHERE hint_expires_at <= :now LIMIT :limit FOR UPDATE SKIP LOCKED;
 
--- name: add_run
--- A test run.
-INSERT INTO run ({{run_columns}}) VALUES ({{run_parameters}});
-
--- name: add_body
--- The body of a test run.
-UPDATE run SET body_type = :body_type, body_truncated = :truncated, body_seen = :seen, body = :body
-WHERE tenant_id = :tenant_id AND id = :id;
-
--- name: run
--- One run.
-SELECT {{run_columns}} FROM run WHERE tenant_id = :tenant_id AND id = :id;
-
--- name: runs
--- A tenant's runs, newest first.
-SELECT {{run_columns}} FROM run
-WHERE tenant_id = :tenant_id AND (:before::text IS NULL OR id < :before)
-  AND {{ended_so}}
-ORDER BY id DESC LIMIT :limit;
-
--- name: runs_of_endpoint
--- An endpoint's runs, newest first.
-SELECT {{run_columns}} FROM run
-WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND (:before::text IS NULL OR id < :before)
-  AND {{ended_so}}
-ORDER BY id DESC LIMIT :limit;
-
--- name: look_endpoints
--- A page of the endpoints that are not archived, by name, which is theirs alone.
-SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL
-  AND {{in_state}}
-  AND {{has_text}}
-  AND name > :after_name
-ORDER BY name LIMIT :limit;
-
 -- name: look_endpoints_of_job
 -- The same of a job.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
@@ -228,33 +212,6 @@ WHERE endpoint.tenant_id = :tenant_id AND job_id = :job_id AND archived_at IS NU
   AND name > :after_name
 ORDER BY name LIMIT :limit;
 
--- name: look_archived_endpoints
--- The same of those that are.
-SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NOT NULL
-  AND (:job_id::text IS NULL OR job_id = :job_id)
-  AND {{has_text}}
-  AND (name, id) > (:after_name, :after_id)
-ORDER BY name, id LIMIT :limit;
-
--- name: look_runs
--- A tenant's runs with the names of their endpoints, newest first, between two ids.
-SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
-FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
-WHERE run.tenant_id = :tenant_id AND run.id < :before AND run.id >= :from
-  AND {{ended_so}}
-  AND (:trigger::text IS NULL OR trigger = :trigger)
-ORDER BY run.id DESC LIMIT :limit;
-
--- name: look_runs_of_endpoint
--- The same of one endpoint.
-SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
-FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
-WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id < :before AND run.id >= :from
-  AND {{ended_so}}
-  AND (:trigger::text IS NULL OR trigger = :trigger)
-ORDER BY run.id DESC LIMIT :limit;
-
 -- name: recent_runs
 -- How the newest runs of each of these endpoints ended, newest first.
 SELECT wanted.id, newest.id, newest.status, newest.duration_ms
@@ -263,71 +220,14 @@ FROM unnest(:endpoint_ids::text[]) AS wanted (id) CROSS JOIN LATERAL
    WHERE tenant_id = :tenant_id AND endpoint_id = wanted.id ORDER BY id DESC LIMIT :limit) AS newest
 ORDER BY newest.id DESC;
 
--- name: run_so_far_back
--- The run that so many newer ones precede: how far a filter looks at once. From the index alone.
-SELECT id FROM run WHERE tenant_id = :tenant_id AND id < :before ORDER BY id DESC LIMIT 1 OFFSET :most;
-
--- name: results
--- How the runs of an endpoint ended, newest first.
-SELECT started_at, status, duration_ms FROM run
-WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND id >= :from AND trigger <> 'test'
-ORDER BY id DESC LIMIT :limit;
-
--- name: count_states
--- How many endpoints are in each state; of them, how many failed last, are running, and are late.
-SELECT {{state}} AS state, COUNT(*), COUNT(*) FILTER (WHERE failure_count > 0),
-       COUNT(*) FILTER (WHERE lease_until IS NOT NULL),
-       COUNT(*) FILTER (WHERE claimable_at <= :late_before AND lease_until IS NULL)
-FROM endpoint JOIN schedule USING (id) WHERE endpoint.tenant_id = :tenant_id GROUP BY 1;
-
 -- name: count_runs
 -- How many runs began in each hour, by status.
 SELECT floor(extract(epoch FROM started_at - :since::timestamptz) / 3600)::bigint AS hour, status, COUNT(*) FROM run
 WHERE tenant_id = :tenant_id AND id >= :from AND id < :before GROUP BY 1, 2;
 
--- name: upcoming_endpoints
--- What waits for its time, soonest first.
-SELECT {{endpoint_columns}} FROM schedule JOIN endpoint USING (id)
-WHERE schedule.tenant_id = :tenant_id AND claimable_at IS NOT NULL AND claimable_at < :forever AND lease_until IS NULL
-ORDER BY claimable_at LIMIT :limit;
-
--- name: endpoint_names
--- Names by id.
-SELECT id, name FROM endpoint WHERE tenant_id = :tenant_id AND id = ANY (:ids::text[]);
-
 -- name: forget_answers
 -- Answers that nobody may ask for any more, a batch.
 DELETE FROM answer WHERE ctid = ANY (ARRAY(SELECT ctid FROM answer WHERE expires_at <= :now LIMIT 100));
-
--- name: claim_answer
--- Begin a request under a key that is new, or whose first request was given up for lost.
-INSERT INTO answer (tenant_id, actor, key, request, claimed_until, expires_at)
-VALUES (:tenant_id, :actor, :key, :request, :claimed_until, :expires_at)
-ON CONFLICT (tenant_id, actor, key) DO UPDATE SET request = excluded.request, claimed_until = excluded.claimed_until,
-    expires_at = excluded.expires_at
-WHERE answer.answer IS NULL AND answer.claimed_until <= :now;
-
--- name: read_answer
--- What was asked under a key, and the answer, if there is one.
-SELECT request, answer FROM answer WHERE tenant_id = :tenant_id AND actor = :actor AND key = :key;
-
--- name: keep_answer
--- The answer to the request that holds the key.
-UPDATE answer SET answer = :answer
-WHERE tenant_id = :tenant_id AND actor = :actor AND key = :key AND request = :request AND answer IS NULL;
-
--- name: release_answer
--- The request was refused: its key is free again.
-DELETE FROM answer
-WHERE tenant_id = :tenant_id AND actor = :actor AND key = :key AND request = :request AND answer IS NULL;
-
--- name: body
--- What a run's response was.
-SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :tenant_id AND id = :id;
-
--- name: add_events
--- Events on their own.
-INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 
 -- name: insert_events
 -- What a transaction did, in one statement over arrays.
@@ -397,25 +297,6 @@ ORDER BY tx DESC, seq DESC LIMIT :limit;
 SELECT tx::text || '.' || seq, events FROM event
 WHERE tenant_id = :tenant_id AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
 ORDER BY tx DESC, seq DESC LIMIT :limit;
-
--- name: undefer
--- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on. What has no plan,
--- as its job is paused, gets none; but it does not wait any longer either.
-UPDATE schedule SET deferred_until = NULL, revision = revision + 1,
-    next_run_at = CASE WHEN next_run_at IS NULL THEN NULL ELSE :now::timestamptz END
-WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL;
-
--- name: signing_keys
--- Which signing keys a tenant has; never the keys.
-SELECT id, created_at FROM signing_key WHERE tenant_id = :tenant_id ORDER BY created_at DESC, id DESC;
-
--- name: add_signing_key
--- A new signing key.
-INSERT INTO signing_key (id, tenant_id, sealed, created_at) VALUES (:id, :tenant_id, :sealed, :created_at);
-
--- name: revoke_signing_key
--- End a signing key.
-DELETE FROM signing_key WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: close_zombies
 -- End runs that nobody finished although their lease was over long ago.

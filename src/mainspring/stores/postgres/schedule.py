@@ -30,18 +30,17 @@ from mainspring.stores.rows import endpoint_from
 
 CLAIM_LOCK_TRIES = 20
 CLAIM_LOCK_PAUSE_S = 0.002
-CROWDED_S = 1.0  # how long we stand in line after somebody was faster; taking what others take as well is in vain
-_SLOW_ALIKE = (
-    sys.maxsize,
-    sys.maxsize,
-    EndpointPace.SLOW,
-)  # shares of a tenant's cap, and the pace, that hold nobody back
+CROWDED_S = 1.0  # how long to claim under the lock after another worker was faster: optimistic claims would fail again
+_SLOW_ALIKE = (sys.maxsize, sys.maxsize, EndpointPace.SLOW)  # shares of a tenant's cap, and the pace, without a limit
 NOTICE = timedelta(seconds=5)  # what is due sooner than a sleeping worker's next look is worth a notification
 
 
 class _Candidates(NamedTuple):
-    """What a claim sees: under which caps, the time, when to look again, the tenants of what is due, who gets a place,
-    at which revisions they are, whether somebody due was left out, and what rates leave to hosts."""
+    """What a claim reads before it writes.
+
+    The caps in force, the time, when to look again, the tenants of due endpoints, the endpoints that get a place and
+    their revisions, whether a due endpoint was left out, and how many starts the rates of hosts leave.
+    """
 
     caps: Caps
     now: datetime
@@ -54,7 +53,7 @@ class _Candidates(NamedTuple):
 
     @property
     def has_rated(self) -> bool:
-        """Whether a host that has a rate is among those who get a place."""
+        """Whether an endpoint that gets a place calls a host that has a rate."""
         return self.caps.has_rates and any(self.caps.rate_of(each.host) is not None for each in self.picked)
 
 
@@ -68,7 +67,7 @@ class _Asked(NamedTuple):
     slow: SlowRoom | None
 
 
-class _Outrun(Exception):
+class _RatesMoved(Exception):
     """Another worker paid for starts at the same hosts meanwhile; nothing was written."""
 
 
@@ -90,19 +89,20 @@ class PostgresSchedule:
     async def claim_due(
         self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, slow: SlowRoom | None = None
     ) -> ClaimBatch:
-        """Look, admit, lease; see `ScheduleStore.claim_due`. By what was seen, in two statements; else in turn, in one
-        transaction with the rows locked.
+        """Read, admit, lease; see `ScheduleStore.claim_due`.
+
+        First without locks, by two statements. If another worker interferes, in one transaction under the claim lock.
         """
         asked = _Asked(worker, limit, lease_margin_ms, caps, slow)
         try:
-            return await self._claim_as_seen(asked) or await self._claim_in_turn(asked)
-        except _Outrun:
+            return await self._claim_optimistic(asked) or await self._claim_locked(asked)
+        except _RatesMoved:
             now = self._now()
             return ClaimBatch(now, now, more=True)
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
-        """By what is known of the endpoints, in one statement; else with their rows locked and read."""
-        return await self._finish_as_known(batch) or await self._finish_locked(batch)
+        """Settle by the cached endpoints, in one statement; if one has changed, with their rows locked and read."""
+        return await self._finish_optimistic(batch) or await self._finish_locked(batch)
 
     async def release(self, claims: Sequence[Claim]) -> None:
         async with self._db.transaction() as session:
@@ -110,7 +110,7 @@ class PostgresSchedule:
             rows = release_all(claims, await self.endpoints_at(session, revisions), now, self._cron)
             await close_runs(session, rows, now)
             await write_states(session, rows)
-            await session.run("add_events", as_json(rows.event_rows()))
+            await session.insert("insert_events", rows.event_rows())
             await session.notify()
         self.wake()
 
@@ -122,7 +122,7 @@ class PostgresSchedule:
                 rows = expire_all(await self.endpoints_at(session, revisions), now, self._cron)
                 await close_runs(session, rows, now)
                 await write_states(session, rows)
-                await session.run("add_events", as_json(rows.event_rows()))
+                await session.insert("insert_events", rows.event_rows())
                 await session.notify()
         return len(revisions)
 
@@ -138,7 +138,7 @@ class PostgresSchedule:
         except TimeoutError:
             return False
         self._changed.clear()
-        self._moved_to_us = sys.maxsize  # told: who does not claim now is not woken for it again
+        self._moved_to_us = sys.maxsize  # a scheduler that does not claim now is not woken for it again
         return True
 
     def wake(self) -> None:
@@ -150,69 +150,71 @@ class PostgresSchedule:
         if self._moved_to_us < self._asleep_until_us:
             self._changed.set()
 
-    async def _claim_as_seen(self, asked: _Asked) -> ClaimBatch | None:
-        """None, and nothing written, where somebody was faster or is in the way, or more than leases follows."""
+    async def _claim_optimistic(self, asked: _Asked) -> ClaimBatch | None:
+        """Return None, having written nothing, if another worker interferes or the claim changes more than leases."""
         if self._db.behind_bouncer or time.monotonic() < self._crowded_until_s:
             return None
         async with self._db.statement() as session:
-            sight = await self._look(session, asked)
-            if sight.has_rated:
+            found = await self._read_candidates(session, asked)
+            if found.has_rated:
                 return None
-            claims, rows, started = await self._admit(session, sight, asked)
+            claims, rows, started = await self._admit(session, found, asked)
             if not rows.is_plain:
                 return None
             try:
-                is_ours = not claims or await _lease(session, rows, sight, started, asked.worker, self._told())
+                is_leased = not claims or await _lease(
+                    session, rows, found, started, asked.worker, self._db.clock_override
+                )
             except asyncpg.DivisionByZeroError:
-                is_ours = False
-        if not is_ours:
+                is_leased = False
+        if not is_leased:
             self._crowded_until_s = time.monotonic() + CROWDED_S
             return None
-        return self._handed(sight, rows, claims)
+        return self._to_batch(found, rows, claims)
 
-    async def _claim_in_turn(self, asked: _Asked) -> ClaimBatch:
+    async def _claim_locked(self, asked: _Asked) -> ClaimBatch:
         async with self._db.transaction(begin="begin_claim") as session:
-            await _take_turn(session)
-            sight = await self._look(session, asked)
-            if sight.revisions:
-                sight = sight._replace(revisions=await _lock_due(session, sight.revisions, sight.now))
-            claims, rows, started = await self._admit(session, sight, asked)
+            await _take_claim_lock(session)
+            found = await self._read_candidates(session, asked)
+            if found.revisions:
+                found = found._replace(revisions=await _lock_due(session, found.revisions, found.now))
+            claims, rows, started = await self._admit(session, found, asked)
             if rows.endpoints:
-                await close_runs(session, rows, sight.now)
+                await close_runs(session, rows, found.now)
                 await write_states(session, rows)
                 if rows.runs:
                     await session.run("add_runs", as_json(rows.runs))
-                await _lease(session, rows, sight, started, asked.worker, self._told(), is_ours=True)
-            if sight.has_rated:
-                await _pay(session, sight, claims)
-            if rows.states and not sight.more:
-                upcoming = await session.value("upcoming", sight.now)
-                sight = sight._replace(upcoming=earliest(upcoming, sight.rates.opens_at))  # type: ignore[arg-type]  # timestamptz
-        return self._handed(sight, rows, claims)
+                await _lease(session, rows, found, started, asked.worker, self._db.clock_override, has_lock=True)
+            if found.has_rated:
+                await _pay(session, found, claims)
+            if rows.states and not found.more:
+                upcoming = await session.value("upcoming", found.now)
+                found = found._replace(upcoming=earliest(upcoming, found.rates.opens_at))  # type: ignore[arg-type]  # timestamptz
+        return self._to_batch(found, rows, claims)
 
     async def _admit(
-        self, session: PostgresSession, sight: _Candidates, asked: _Asked
+        self, session: PostgresSession, found: _Candidates, asked: _Asked
     ) -> tuple[list[Claim], Batch, Counter[str]]:
-        endpoints = await self.endpoints_at(session, sight.revisions)
+        endpoints = await self.endpoints_at(session, found.revisions)
         by = asked.worker, asked.lease_margin_ms
-        return admit_all(endpoints, sight.tenants, sight.now, *by, self._ids, self._cron)
+        return admit_all(endpoints, found.tenants, found.now, *by, self._ids, self._cron)
 
-    def _handed(self, sight: _Candidates, rows: Batch, claims: list[Claim]) -> ClaimBatch:
-        """What was claimed, once it is committed."""
-        self._cache.keep(sight.revisions, rows.endpoints, written=1)
+    def _to_batch(self, found: _Candidates, rows: Batch, claims: list[Claim]) -> ClaimBatch:
+        """Cache what was claimed and committed, and return it."""
+        self._cache.keep(found.revisions, rows.endpoints, written=1)
         # What comes next was looked up before these leases were written, which will be over some day.
         ends = [endpoint.lease_until for endpoint in rows.endpoints]
-        soonest = min((at for at in (sight.upcoming, *ends) if at is not None), default=None)
-        return ClaimBatch(sight.now, self._now(), tuple(claims), None if sight.more else soonest, sight.more)
+        soonest = min((at for at in (found.upcoming, *ends) if at is not None), default=None)
+        return ClaimBatch(found.now, self._now(), tuple(claims), None if found.more else soonest, found.more)
 
-    async def _look(self, session: PostgresSession, asked: _Asked) -> _Candidates:
+    async def _read_candidates(self, session: PostgresSession, asked: _Asked) -> _Candidates:
         self._moved_to_us = sys.maxsize
         caps, limit, slow = asked.caps, asked.limit, asked.slow
         rates = await self._rates(session, caps)
         asked_us = time.monotonic_ns() // 1000
         clock, upcoming, *rows = await session.rows(
             "due_and_read_clock",
-            self._told(),
+            self._db.clock_override,
             [*rates.shut, *shut_to_slow(slow)],
             *host_caps(caps),
             *(_SLOW_ALIKE if slow is None else (for_slow(caps.per_tenant), for_new(caps.per_tenant), slow.pace_max)),
@@ -237,14 +239,14 @@ class PostgresSchedule:
         return _Candidates(caps, now, soonest, tenants, places, revisions, more, rates)  # type: ignore[arg-type]  # columns
 
     async def _rates(self, session: PostgresSession, caps: Caps) -> HostRates:
-        """What rates leave to hosts; without any, the database is not asked."""
+        """Read how many starts the rates of hosts leave; without rates there is nothing to read."""
         if not caps.has_rates:
             return HostRates({})
-        (_, now), *rows = await session.rows("host_rates_and_read_clock", self._told())
+        (_, now), *rows = await session.rows("host_rates_and_read_clock", self._db.clock_override)
         return host_rates(caps, dict(rows), now)  # type: ignore[arg-type]  # columns
 
-    async def _finish_as_known(self, batch: Sequence[Finished]) -> FinishReport | None:
-        """None, and nothing written, where an endpoint is unknown, held or changed, or more than a plan follows."""
+    async def _finish_optimistic(self, batch: Sequence[Finished]) -> FinishReport | None:
+        """Return None, having written nothing, if an endpoint is unknown, held or changed, or more than runs end."""
         revisions, endpoints = self._cache.latest([each.claim.endpoint.id for each in batch])
         if len(revisions) < len(batch) or not self._offset_us:
             return None
@@ -292,13 +294,8 @@ class PostgresSchedule:
             CHANNEL,
         )
 
-    def _told(self) -> datetime | None:
-        """The time, where a clock of the caller's counts and not the database's."""
-        clock = self._db.clock
-        return None if clock is None else clock.now()
-
     def _now(self) -> datetime:
-        """The database's clock, by what it said to the last claim."""
+        """Return the time of the database's clock, by its offset at the last claim."""
         return self._db.at(from_us(time.monotonic_ns() // 1000 + self._offset_us))
 
     async def endpoints_at(self, session: PostgresSession, revisions: dict[str, int]) -> list[Endpoint]:
@@ -310,19 +307,19 @@ class PostgresSchedule:
 
 
 async def _held(session: PostgresSession, ids: Sequence[str], locked: dict[str, int]) -> set[str]:
-    """Endpoints that somebody else has locked; those that are gone are nobody's."""
+    """Return the endpoints that another transaction has locked; deleted ones are not among them."""
     missing = [each for each in ids if each not in locked]
     return {str(row[0]) for row in await session.rows("endpoints_that_exist", missing)} if missing else set()
 
 
-async def _take_turn(session: PostgresSession) -> None:
-    """Wait a moment for our turn to claim, unless the transaction began with it."""
-    is_ours: object = session.found
+async def _take_claim_lock(session: PostgresSession) -> None:
+    """Wait a moment for the claim lock, unless the transaction began with it; without it, go on all the same."""
+    has_lock: object = session.found
     for _ in range(CLAIM_LOCK_TRIES):
-        if is_ours:
+        if has_lock:
             return
         await asyncio.sleep(CLAIM_LOCK_PAUSE_S)
-        is_ours = await session.value("take_claim_turn")
+        has_lock = await session.value("try_claim_lock")
 
 
 async def _lock_due(session: PostgresSession, revisions: Iterable[str], now: datetime) -> dict[str, int]:
@@ -332,25 +329,25 @@ async def _lock_due(session: PostgresSession, revisions: Iterable[str], now: dat
 async def _lease(
     session: PostgresSession,
     rows: Batch,
-    sight: _Candidates,
+    found: _Candidates,
     started: Counter[str],
     worker: str,
-    told: datetime | None,
-    is_ours: bool = False,
+    clock_override: datetime | None,
+    has_lock: bool = False,
 ) -> bool:
-    """In a turn that is ours already, or by taking it: whether they are leased; if not, none is."""
+    """Write all leases or none, under the claim lock or, without it, if the places are still free; return whether."""
     leased = await session.value(
         "write_claims_and_read_clock",
-        is_ours,
-        told,
-        sight.now,
-        month_of(sight.now),
-        [each.tenant_id for each in sight.picked],
-        [each.host for each in sight.picked],
-        [sight.caps.of_host(each.host) for each in sight.picked],
-        sight.caps.per_tenant,
+        has_lock,
+        clock_override,
+        found.now,
+        month_of(found.now),
+        [each.tenant_id for each in found.picked],
+        [each.host for each in found.picked],
+        [found.caps.of_host(each.host) for each in found.picked],
+        found.caps.per_tenant,
         worker,
-        as_json(_at(sight.revisions, rows.leases)),
+        as_json(_at(found.revisions, rows.leases)),
         list(started),
         list(started.values()),
         as_json(rows.event_rows()),
@@ -359,22 +356,22 @@ async def _lease(
     return leased == len(rows.leases)
 
 
-async def _pay(session: PostgresSession, sight: _Candidates, claims: Sequence[Claim]) -> None:
-    """Take what was claimed from the rates of its hosts, unless another worker did so meanwhile."""
-    paid = paid_after(sight.caps, claims, sight.rates.paid, sight.now)
+async def _pay(session: PostgresSession, found: _Candidates, claims: Sequence[Claim]) -> None:
+    """Count what was claimed towards the rates of its hosts. Raises _RatesMoved if another worker did so meanwhile."""
+    paid = paid_after(found.caps, claims, found.rates.paid, found.now)
     hosts = list(paid)
-    seen = [sight.rates.paid.get(host) for host in hosts]
-    if hosts and await session.value("pay_starts", hosts, list(paid.values()), sight.now, seen) != len(hosts):
-        raise _Outrun
+    seen = [found.rates.paid.get(host) for host in hosts]
+    if hosts and await session.value("pay_starts", hosts, list(paid.values()), found.now, seen) != len(hosts):
+        raise _RatesMoved
 
 
 def _at(revisions: dict[str, int], rows: Sequence[Row]) -> list[Row]:
-    """Rows about endpoints, each with the revision that its endpoint must still have."""
+    """Append to each row the revision that its endpoint must still have."""
     return [(*row, revisions[row[-1]]) for row in rows]  # type: ignore[index]  # their ids come last
 
 
 def _tenant(row: Sequence[object]) -> Tenant:
-    """As far as a claim needs it."""
+    """Return a tenant with the fields that a claim needs."""
     _, tenant_id, _, _, used, quota, keys = row
     return Tenant(tenant_id, "", runs_per_month=quota, runs_this_month=used, signing_keys=tuple(keys))  # type: ignore[arg-type]  # columns
 

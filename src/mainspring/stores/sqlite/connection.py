@@ -11,8 +11,8 @@ from mainspring.domain.errors import Misconfigured
 from mainspring.domain.instant import EPOCH, from_us
 from mainspring.domain.schedule.fairness import SLOW_AFTER_MS, EndpointPace
 from mainspring.stores.account_rows import ACCOUNT_FRAGMENTS
-from mainspring.stores.model_session_rows import ANALYSIS_COLUMNS
-from mainspring.stores.paging import look_fragments
+from mainspring.stores.lists import look_fragments
+from mainspring.stores.model_sessions import ANALYSIS_COLUMNS
 from mainspring.stores.proposals import PROPOSAL_FRAGMENTS
 from mainspring.stores.queries import load_queries
 from mainspring.stores.rows import (

@@ -1,12 +1,5 @@
 -- Subscriptions, deliveries and alerts.
 
--- name: add_subscription
--- A new webhook or alert.
-INSERT INTO subscription (id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
-       failing_since, failure_count, disabled_reason, managed_by)
-VALUES (:id, :tenant_id, :kind, :name, :config, :enabled, :version, :created_at, :updated_at, :active_since,
-        :failing_since, :failure_count, :disabled_reason, :managed_by);
-
 -- name: subscriptions
 -- Webhooks and alerts by name, of one tenant or of all, of one kind or of both.
 SELECT id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
@@ -19,31 +12,6 @@ ORDER BY name, id;
 SELECT id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
        failing_since, failure_count, disabled_reason, managed_by FROM subscription WHERE id = :id;
 
--- name: put_subscription
--- What its owner wrote, where nobody wrote meanwhile.
-UPDATE subscription SET name = :name, config = :config, enabled = :enabled, version = :version,
-    updated_at = :updated_at, active_since = :active_since, failing_since = :failing_since,
-    failure_count = :failure_count, disabled_reason = :disabled_reason, managed_by = :managed_by
-WHERE tenant_id = :tenant_id AND id = :id AND version = :version - 1;
-
--- name: put_subscription_health
--- How its delivery goes, and whether that disabled it.
-UPDATE subscription SET enabled = :enabled, updated_at = :updated_at, failing_since = :failing_since,
-    failure_count = :failure_count, disabled_reason = :disabled_reason
-WHERE id = :id;
-
--- name: delete_subscription
--- A webhook or an alert ends.
-DELETE FROM subscription WHERE tenant_id = :tenant_id AND id = :id;
-
--- name: delete_deliveries
--- What was on its way to it, and what had arrived.
-DELETE FROM delivery WHERE subscription_id = :subscription_id;
-
--- name: delete_alert_states
--- What it knew of the things it watched.
-DELETE FROM alert_state WHERE subscription_id = :subscription_id;
-
 -- name: deliveries
 -- A tenant's deliveries, newest first.
 SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
@@ -53,38 +21,10 @@ WHERE tenant_id = :tenant_id AND (:subscription_id IS NULL OR subscription_id = 
   AND (:before IS NULL OR id < :before)
 ORDER BY id DESC LIMIT :limit;
 
--- name: redeliver
--- Send a delivery that ended once more, from its first attempt on.
-UPDATE delivery SET status = 'pending', attempt = 0, next_attempt_at = :now
-WHERE tenant_id = :tenant_id AND id = :id AND status <> 'pending'
-RETURNING id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
-       happened_at, sent_at, status_code, error, snippet, duration_ms;
-
 -- name: alert_states
 -- How alerts see what they watch, of one tenant or of all.
 SELECT subscription_id, tenant_id, trouble, subject_id, is_open, since, revision, notified_at, notify_at
 FROM alert_state WHERE :tenant_id IS NULL OR tenant_id = :tenant_id;
-
--- name: put_alert_state
--- Move a state on, where nobody moved it meanwhile.
-INSERT INTO alert_state (subscription_id, tenant_id, trouble, subject_id, is_open, since, revision, notified_at, notify_at)
-VALUES (:subscription_id, :tenant_id, :trouble, :subject_id, :is_open, :since, :revision, :notified_at, :notify_at)
-ON CONFLICT (subscription_id, trouble, subject_id) DO UPDATE
-SET is_open = excluded.is_open, since = excluded.since, revision = excluded.revision,
-    notified_at = excluded.notified_at, notify_at = excluded.notify_at
-WHERE alert_state.revision = excluded.revision - 1;
-
--- name: outbox_position
--- How far the events have been taken in.
-SELECT cursor FROM outbox_position;
-
--- name: begin_outbox
--- Where taking in begins, if it never began.
-INSERT INTO outbox_position (id, cursor) VALUES (1, :cursor) ON CONFLICT (id) DO NOTHING;
-
--- name: move_outbox
--- Take in up to here, where nobody did so meanwhile.
-UPDATE outbox_position SET cursor = :after WHERE cursor = :before;
 
 -- name: add_deliveries
 -- One delivery for one message to one channel, of a subscription that is still there.
@@ -114,12 +54,6 @@ SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, atte
        happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
 WHERE id = :id AND attempt = :attempt AND status = 'pending';
 
--- name: put_delivery
--- What became of a delivery.
-UPDATE delivery SET worker = '', status = :status, next_attempt_at = :next_attempt_at, sent_at = :sent_at,
-    status_code = :status_code, error = :error, snippet = :snippet, duration_ms = :duration_ms
-WHERE id = :id;
-
 -- name: held_deliveries
 -- Deliveries whose quiet hours are over. Without INDEXED BY, SQLite prefers an index that saves it the sorting of a few.
 SELECT delivery.id, delivery.tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at,
@@ -127,10 +61,6 @@ SELECT delivery.id, delivery.tenant_id, subscription_id, channel, key, type, pay
 FROM subscription CROSS JOIN delivery INDEXED BY delivery_next ON subscription_id = subscription.id
 WHERE status IN ('pending', 'held') AND status = 'held' AND next_attempt_at <= :now
 ORDER BY delivery.id LIMIT :limit;
-
--- name: digest_delivery
--- Its words went into another one.
-UPDATE delivery SET status = 'digested' WHERE id = :id;
 
 -- name: next_attempt_at
 -- When the earliest delivery is due.

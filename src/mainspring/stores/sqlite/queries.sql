@@ -68,10 +68,6 @@ SELECT job.status FROM job JOIN tenant ON tenant.id = job.tenant_id WHERE job.te
 -- Endpoints with a hint whose time ran out.
 SELECT id FROM schedule WHERE hint_expires_at <= :now AND hint_expires_at IS NOT NULL LIMIT :limit;
 
--- name: add_run
--- A run: started, or missed.
-INSERT INTO run ({{run_columns}}) VALUES ({{run_parameters}});
-
 -- name: close_run
 -- A run whose worker was lost.
 UPDATE run SET status = :status, error_code = 'lost_worker', error = :error, finished_at = :now
@@ -85,37 +81,6 @@ FROM (SELECT {{result_values}} FROM jsonb_each(:rows)) AS new
 WHERE run.tenant_id = new.tenant_id AND run.id = new.id
   AND (run.status IN ('running', 'abandoned', 'unknown') OR run.error_code = 'zombie');
 
--- name: add_body
--- The body of a run, where it does not come with its result.
-UPDATE run SET body_type = :body_type, body_truncated = :truncated, body_seen = :seen, body = :body
-WHERE tenant_id = :tenant_id AND id = :id;
-
--- name: run
--- One run.
-SELECT {{run_columns}} FROM run WHERE tenant_id = :tenant_id AND id = :id;
-
--- name: runs
--- A tenant's runs, newest first.
-SELECT {{run_columns}} FROM run
-WHERE tenant_id = :tenant_id AND (:before IS NULL OR id < :before) AND {{ended_so}}
-ORDER BY id DESC LIMIT :limit;
-
--- name: runs_of_endpoint
--- An endpoint's runs, newest first.
-SELECT {{run_columns}} FROM run
-WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND (:before IS NULL OR id < :before)
-  AND {{ended_so}}
-ORDER BY id DESC LIMIT :limit;
-
--- name: look_endpoints
--- A page of the endpoints that are not archived, by name, which is theirs alone.
-SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL
-  AND {{in_state}}
-  AND {{has_text}}
-  AND name > :after_name
-ORDER BY name LIMIT :limit;
-
 -- name: look_endpoints_of_job
 -- The same of a job.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
@@ -125,33 +90,6 @@ WHERE +endpoint.tenant_id = :tenant_id AND job_id = :job_id AND archived_at IS N
   AND name > :after_name
 ORDER BY name LIMIT :limit;
 
--- name: look_archived_endpoints
--- The same of those that are.
-SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NOT NULL
-  AND (:job_id IS NULL OR job_id = :job_id)
-  AND {{has_text}}
-  AND (name, id) > (:after_name, :after_id)
-ORDER BY name, id LIMIT :limit;
-
--- name: look_runs
--- A tenant's runs with the names of their endpoints, newest first, between two ids.
-SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
-FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
-WHERE run.tenant_id = :tenant_id AND run.id < :before AND run.id >= :from
-  AND {{ended_so}}
-  AND (:trigger IS NULL OR trigger = :trigger)
-ORDER BY run.id DESC LIMIT :limit;
-
--- name: look_runs_of_endpoint
--- The same of one endpoint.
-SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
-FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
-WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id < :before AND run.id >= :from
-  AND {{ended_so}}
-  AND (:trigger IS NULL OR trigger = :trigger)
-ORDER BY run.id DESC LIMIT :limit;
-
 -- name: recent_runs
 -- How the newest runs of each of these endpoints ended, newest first. CROSS JOIN: else it goes through all runs.
 SELECT wanted.value, run.id, run.status, run.duration_ms
@@ -159,71 +97,14 @@ FROM json_each(:endpoint_ids) AS wanted CROSS JOIN run ON run.tenant_id = :tenan
   (SELECT newest.id FROM run AS newest WHERE newest.endpoint_id = wanted.value ORDER BY newest.id DESC LIMIT :limit)
 ORDER BY run.id DESC;
 
--- name: run_so_far_back
--- The run that so many newer ones precede: how far a filter looks at once. From the index alone.
-SELECT id FROM run WHERE tenant_id = :tenant_id AND id < :before ORDER BY id DESC LIMIT 1 OFFSET :most;
-
--- name: results
--- How the runs of an endpoint ended, newest first.
-SELECT started_at, status, duration_ms FROM run
-WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND id >= :from AND trigger <> 'test'
-ORDER BY id DESC LIMIT :limit;
-
--- name: count_states
--- How many endpoints are in each state; of them, how many failed last, are running, and are late.
-SELECT {{state}} AS state, COUNT(*), COUNT(*) FILTER (WHERE failure_count > 0),
-       COUNT(*) FILTER (WHERE lease_until IS NOT NULL),
-       COUNT(*) FILTER (WHERE claimable_at <= :late_before AND lease_until IS NULL)
-FROM endpoint JOIN schedule USING (id) WHERE endpoint.tenant_id = :tenant_id GROUP BY 1;
-
 -- name: count_runs
 -- How many runs began in each hour, by status.
 SELECT (started_at - :since) / 3600000000 AS hour, status, COUNT(*) FROM run
 WHERE tenant_id = :tenant_id AND id >= :from AND id < :before GROUP BY 1, 2;
 
--- name: upcoming_endpoints
--- What waits for its time, soonest first.
-SELECT {{endpoint_columns}} FROM schedule JOIN endpoint USING (id)
-WHERE schedule.tenant_id = :tenant_id AND claimable_at IS NOT NULL AND claimable_at < :forever AND lease_until IS NULL
-ORDER BY claimable_at LIMIT :limit;
-
--- name: endpoint_names
--- Names by id.
-SELECT id, name FROM endpoint WHERE tenant_id = :tenant_id AND id IN (SELECT value FROM json_each(:ids));
-
 -- name: forget_answers
 -- Answers that nobody may ask for any more, a batch.
 DELETE FROM answer WHERE rowid IN (SELECT rowid FROM answer WHERE expires_at <= :now LIMIT 100);
-
--- name: claim_answer
--- Begin a request under a key that is new, or whose first request was given up for lost.
-INSERT INTO answer (tenant_id, actor, key, request, claimed_until, expires_at)
-VALUES (:tenant_id, :actor, :key, :request, :claimed_until, :expires_at)
-ON CONFLICT (tenant_id, actor, key) DO UPDATE SET request = excluded.request, claimed_until = excluded.claimed_until,
-    expires_at = excluded.expires_at
-WHERE answer.answer IS NULL AND answer.claimed_until <= :now;
-
--- name: read_answer
--- What was asked under a key, and the answer, if there is one.
-SELECT request, answer FROM answer WHERE tenant_id = :tenant_id AND actor = :actor AND key = :key;
-
--- name: keep_answer
--- The answer to the request that holds the key.
-UPDATE answer SET answer = :answer
-WHERE tenant_id = :tenant_id AND actor = :actor AND key = :key AND request = :request AND answer IS NULL;
-
--- name: release_answer
--- The request was refused: its key is free again.
-DELETE FROM answer
-WHERE tenant_id = :tenant_id AND actor = :actor AND key = :key AND request = :request AND answer IS NULL;
-
--- name: body
--- What a run's response was.
-SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :tenant_id AND id = :id;
-
--- name: add_event
--- What a transaction has to tell; within the single writer, the order of numbers is the order of commits.
-INSERT INTO event ({{event_columns}}) VALUES ({{event_parameters}});
 
 -- name: insert_events
 -- What a transaction did; within the single writer, the order of numbers is the order of commits.
@@ -251,13 +132,6 @@ SELECT id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_mi
        (SELECT COALESCE(SUM(runs), 0) FROM usage WHERE usage.tenant_id = tenant.id AND month = :month)
 FROM tenant WHERE id = :id;
 
--- name: undefer
--- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on. What has no plan,
--- as its job is paused, gets none; but it does not wait any longer either.
-UPDATE schedule SET deferred_until = NULL, revision = revision + 1,
-    next_run_at = CASE WHEN next_run_at IS NULL THEN NULL ELSE :now END
-WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL;
-
 -- name: count_usage
 -- Add to what a tenant used this month, in this worker's own row.
 INSERT INTO usage (tenant_id, month, worker, runs) VALUES (:tenant_id, :month, :worker, :runs)
@@ -266,18 +140,6 @@ ON CONFLICT (tenant_id, month, worker) DO UPDATE SET runs = runs + excluded.runs
 -- name: sealed_signing_keys
 -- A tenant's signing keys as they lie, newest first.
 SELECT sealed FROM signing_key WHERE tenant_id = :tenant_id ORDER BY created_at DESC, id DESC;
-
--- name: signing_keys
--- Which signing keys a tenant has; never the keys.
-SELECT id, created_at FROM signing_key WHERE tenant_id = :tenant_id ORDER BY created_at DESC, id DESC;
-
--- name: add_signing_key
--- A new signing key.
-INSERT INTO signing_key (id, tenant_id, sealed, created_at) VALUES (:id, :tenant_id, :sealed, :created_at);
-
--- name: revoke_signing_key
--- End a signing key.
-DELETE FROM signing_key WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: sweep_runs
 -- Runs older than wanted, a batch; ids sort by time.

@@ -238,7 +238,7 @@ def write_batch(db: SqliteConnection, batch: Batch, now: datetime, worker: str =
     if batch.results:
         _write_results(db, batch.results)
     for row in batch.event_rows():
-        db.later("add_event", *row)
+        db.later("insert_events", *row)
 
 
 def _write_results(db: SqliteConnection, results: Sequence[tuple[object, ...]]) -> None:

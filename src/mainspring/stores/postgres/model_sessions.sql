@@ -35,35 +35,9 @@ WHERE (analysis.lease_until IS NULL OR analysis.lease_until <= :now)
        OR (analysis.failure_count > 0 AND excluded.failure_count = 0))
 RETURNING endpoint_id;
 
--- name: add_planner_session
--- What a session found.
-INSERT INTO planner_session ({{analysis_columns}}) VALUES ({{analysis_parameters}});
-
--- name: end_analysis
--- The lease is over; look again then.
-UPDATE analysis SET lease_until = NULL, next_analysis_at = :next_analysis_at, failure_count = :failure_count
-WHERE endpoint_id = :endpoint_id AND worker = :worker;
-
--- name: count_tokens
--- What a tenant spent this month.
-INSERT INTO token_usage (tenant_id, month, tokens_in, tokens_out, cost_micros, sessions)
-VALUES (:tenant_id, :month, :tokens_in, :tokens_out, :cost_micros, 1)
-ON CONFLICT (tenant_id, month) DO UPDATE SET tokens_in = token_usage.tokens_in + excluded.tokens_in,
-    tokens_out = token_usage.tokens_out + excluded.tokens_out,
-    cost_micros = token_usage.cost_micros + excluded.cost_micros, sessions = token_usage.sessions + 1;
-
--- name: token_usage
--- What a tenant spent in a month.
-SELECT month, tokens_in, tokens_out, cost_micros, sessions FROM token_usage
-WHERE tenant_id = :tenant_id AND month = :month;
-
 -- name: planner_sessions
 -- A tenant's sessions, newest first, of one endpoint or of all.
 SELECT {{analysis_columns}} FROM planner_session
 WHERE tenant_id = :tenant_id AND (:endpoint_id::text IS NULL OR endpoint_id = :endpoint_id)
   AND (:before::text IS NULL OR id < :before)
 ORDER BY id DESC LIMIT :limit;
-
--- name: planner_session
--- One session.
-SELECT {{analysis_columns}} FROM planner_session WHERE tenant_id = :tenant_id AND id = :id;

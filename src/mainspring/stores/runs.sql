@@ -1,0 +1,42 @@
+-- name: run
+-- One run.
+SELECT {{run_columns}} FROM run WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: body
+-- What a run's response was.
+SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: add_run
+-- A test run.
+INSERT INTO run ({{run_columns}}) VALUES ({{run_parameters}});
+
+-- name: add_body
+-- The body of a test run.
+UPDATE run SET body_type = :body_type, body_truncated = :truncated, body_seen = :seen, body = :body
+WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: signing_keys
+-- Which signing keys a tenant has; never the keys.
+SELECT id, created_at FROM signing_key WHERE tenant_id = :tenant_id ORDER BY created_at DESC, id DESC;
+
+-- name: add_signing_key
+-- A new signing key.
+INSERT INTO signing_key (id, tenant_id, sealed, created_at) VALUES (:id, :tenant_id, :sealed, :created_at);
+
+-- name: revoke_signing_key
+-- End a signing key.
+DELETE FROM signing_key WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: runs
+-- A tenant's runs, newest first.
+SELECT {{run_columns}} FROM run
+WHERE tenant_id = :tenant_id AND (CAST(:before AS text) IS NULL OR id < :before)
+  AND {{ended_so}}
+ORDER BY id DESC LIMIT :limit;
+
+-- name: runs_of_endpoint
+-- An endpoint's runs, newest first.
+SELECT {{run_columns}} FROM run
+WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND (CAST(:before AS text) IS NULL OR id < :before)
+  AND {{ended_so}}
+ORDER BY id DESC LIMIT :limit;
