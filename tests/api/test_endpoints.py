@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from httpx2 import AsyncClient
 
-from mainspring.api.models import answers
 from mainspring.domain.run import RunStatus
 from mainspring.ports.stores import Stores
-from mainspring.views.shapes import MASK
+from mainspring.views.endpoint import EndpointView, RunInFlight
+from mainspring.views.sentences import MASK
 from tests.api.acting import URL, fault, make
 from tests.harness.waiting import until_true
 from tests.stores.world import START, FixedClock, an_outcome, claim, run_slot
@@ -25,7 +25,7 @@ async def test_endpoint_is_made_with_its_job_and_planned(api: AsyncClient) -> No
     assert answer.status_code == 201
     assert answer.headers["location"] == f"/api/v1/endpoints/{made['id']}"
     assert (made["job"], made["interval_ms"], made["status"]) == ("money", 5_400_000, "active")
-    assert set(made) == set(answers.EndpointView.model_fields)
+    assert set(made) == set(EndpointView.model_fields)
     assert (await api.get("/api/v1/jobs/money")).json()["status"] == "active"
 
 
@@ -309,7 +309,7 @@ async def test_started_run_is_told_while_it_runs(api: AsyncClient, stores: Store
     said = (await api.get("/api/v1/endpoints/billing")).json()["running"]
 
     assert said["run_id"] == batch.claims[0].run_id
-    assert set(said) == set(answers.RunInFlight.model_fields)
+    assert set(said) == set(RunInFlight.model_fields)
     assert START + timedelta(seconds=1) == clock.now()
 
 

@@ -28,7 +28,7 @@ def test_failing_endpoint_names_buttons_of_the_page_and_no_commands(page: Page, 
     site.run(endpoint)
     page.goto(f"/endpoints/{endpoint}")
 
-    words = "a success ends the backoff, and so do a run by hand and Reset failures, under More, "
+    words = "A success, a manual run or a reset of the failures ends the backoff."
     expect(page.get_by_text(words)).to_be_visible()
 
 

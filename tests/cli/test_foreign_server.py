@@ -124,7 +124,7 @@ def test_every_command_reports_an_answer_that_is_not_of_mainspring(reply: bytes)
 
             assert (result.exit_code, result.stdout) == (1, ""), command
             assert "Mainspring" in message, command
-            assert "correct the address" in message, command
+            assert "correct the URL" in message, command
 
 
 def test_connection_that_closes_is_reported_with_the_address() -> None:

@@ -35,7 +35,7 @@ def test_why_is_told_in_sentences(shell: Shell) -> None:
     instant = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})? UTC"
     assert re.fullmatch(rf"'health' (runs next|was due) at {instant} \(.+\), set by .+\.", first)
     assert all(sentence.endswith((".", ":")) for sentence in sentences)
-    assert "No scheduler is alive, so nothing runs: start one with mainspring serve." in sentences
+    assert "No scheduler is running, so nothing runs. Start one: mainspring serve." in sentences
     assert any("In force: interval hint, every 30s until" in sentence for sentence in sentences)
     assert any("by the command line: watching the deploy" in sentence for sentence in sentences)
 
@@ -58,7 +58,8 @@ def test_why_in_json_is_the_decision_with_its_trail(any_shell: Shell) -> None:
 
     answer = any_shell.json("why", "health")
 
-    assert list(answer) == ["endpoint", "status", "next_run_at", "source", "trail", "running", "waiting", "sentences"]
+    fields = ["endpoint", "status", "next_run_at", "source", "trail", "running", "waiting", "reasons", "sentences"]
+    assert list(answer) == fields
     assert (answer["status"], answer["source"], answer["running"]) == ("paused", "paused", None)
     assert [(step["rule"], step["verdict"]) for step in answer["trail"]] == [
         ("baseline-interval", "lost"),
@@ -280,7 +281,7 @@ def test_doctor_and_why_say_what_a_late_endpoint_waits_for(shell: Shell) -> None
     (waiting,) = [each for each in findings if each["check"] == "waiting"]
     assert waiting["message"].startswith("1 waits for a scheduler: none is running; the oldest was due ")
     assert waiting["way_out"] == "Start a scheduler: mainspring serve."
-    assert "No scheduler is alive, so nothing runs: start one with mainspring serve." in said
+    assert "No scheduler is running, so nothing runs. Start one: mainspring serve." in said
     assert shell.json("why", "health")["waiting"]["cause"] == "scheduler"
 
 

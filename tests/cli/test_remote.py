@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.cli.remote import endpoint_of
-from mainspring.views.shapes import endpoint_shape
-from mainspring.wiring.clock import SystemClock
+from mainspring.views.endpoint import EndpointView
 from tests.cli.local_and_remote import Pair, timeless
 from tests.cli.shell import Shell
 from tests.peers.hostile import HostilePeer
@@ -135,15 +133,14 @@ async def test_test_call_is_made_by_the_server(pair: Pair) -> None:
     assert (told["trigger"], told["body"]["bytes_kept"]) == ("test", len('{"ok": true, "queue_depth": 3}'))
 
 
-async def test_shapes_are_read_back_whole(pair: Pair) -> None:
-    shape = await pair.json("endpoint", "add", "health", "--url", "https://e.com/", "--every", "1h", "--no-spread")
+async def test_views_are_read_back_whole(pair: Pair) -> None:
+    added = await pair.json("endpoint", "add", "health", "--url", "https://e.com/", "--every", "1h", "--no-spread")
     batch = await claim(pair.stores)
     running = await pair.json("endpoint", "show", "health")
     await pair.stores.schedule.finish([finished(each) for each in batch.claims])
 
-    now = SystemClock().now()
-    assert endpoint_shape(endpoint_of(shape), "default", now) == shape
-    assert endpoint_shape(endpoint_of(running), "default", now) == running
+    assert EndpointView.model_validate(added).as_json() == added
+    assert EndpointView.model_validate(running).as_json() == running
 
 
 async def test_command_that_needs_the_machine_says_so(pair: Pair) -> None:

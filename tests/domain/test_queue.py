@@ -10,7 +10,8 @@ from tests.stores.world import an_endpoint
 from mainspring.domain.schedule.fairness import Caps, EndpointPace
 from mainspring.domain.schedule.host_limit import parse_host_limits
 from mainspring.domain.schedule.queue import Cause, Flight, Queue, QueueWait, Waiting, wait_of, waits
-from mainspring.views.sentences import EndpointSight, wait_advice, why_sentences
+from mainspring.views.sentences import wait_advice
+from mainspring.views.why import DecisionView, EndpointFacts
 
 CAPS = Caps(per_tenant=8, per_host=4)
 HOST = "gateway:80"
@@ -143,7 +144,7 @@ def test_endpoint_is_told_what_it_waits_for_since_when_and_with_how_many() -> No
     wait = wait_of(endpoint, queue)
 
     assert wait is not None
-    sentences = why_sentences(EndpointSight(endpoint, "default", DAY, wait=wait), None)
+    sentences = DecisionView.of(EndpointFacts(endpoint, DAY, wait=wait), None).sentences
     assert sentences[1] == (
         "It has been due since 2024-12-31 23:59:51 UTC (9s ago) and waits for host gateway:80, "
         "which has 4 of 4 runs in flight, with 811 other endpoints."
@@ -165,7 +166,7 @@ def test_every_cause_has_words(cause: Cause) -> None:
     wait = QueueWait(cause, HOST, "4", 4, 2, DAY, "MAINSPRING_CONCURRENCY")
     endpoint = an_endpoint(manual_at=DAY)
 
-    said = why_sentences(EndpointSight(endpoint, "default", DAY, wait=wait), None)
+    said = DecisionView.of(EndpointFacts(endpoint, DAY, wait=wait), None).sentences
 
     assert said[1].startswith("It has been due since ")
     assert said[2] == wait_advice(wait)

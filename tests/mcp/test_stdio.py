@@ -51,7 +51,7 @@ async def test_first_endpoint_is_made_tried_and_explained(environment: dict[str,
         pages = (await assistant.client.list_resources()).resources
 
     assert checked["status"] == tested["outcome"]["status"] == run["status"] == "success"
-    assert any("No scheduler is alive" in sentence for sentence in reasons["sentences"])
+    assert any("No scheduler is running" in sentence for sentence in reasons["sentences"])
     assert pages
     events = await asyncio.to_thread(Shell(environment).json, "events")
     assert {(event["endpoint"], event["actor"]) for event in events} == {(None, "mcp"), ("health", "mcp")}

@@ -30,7 +30,7 @@ from mainspring.operations.endpoints import (
     run_endpoint,
 )
 from mainspring.operations.jobs import add_job, edit_job, find_job, set_job_status
-from mainspring.views.sentences import EndpointSight, why_sentences
+from mainspring.views.why import DecisionView, EndpointFacts
 
 HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False)
 SECOND = timedelta(seconds=1)
@@ -316,10 +316,10 @@ async def test_words_about_failures_are_true_where_runs_by_hand_failed(desk: Des
         clock.tick(seconds=1)
     failing = await get(desk.stores, endpoint)
 
-    sentences = why_sentences(EndpointSight(failing, "default", clock.now()), None)
+    sentences = DecisionView.of(EndpointFacts(failing, clock.now()), None).sentences
     assert failing.failure_count == 1
     assert not [each for each in sentences if "in a row" in each]
     assert sentences[-1] == (
-        "The last run failed; a success ends the backoff, and so do a run by hand and mainspring endpoint reset, "
-        "after which failures count anew."
+        "The last run failed. A success, a manual run or a reset of the failures ends the backoff: "
+        "mainspring endpoint reset 'health'."
     )

@@ -11,7 +11,7 @@ from mainspring.domain.run import RunStatus, RunTrigger
 from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 from mainspring.ports.filters import EndpointListFilter, RunListFilter, RunMark, StateCount
 from mainspring.ports.stores import Stores
-from mainspring.views.shapes import state_of
+from mainspring.views.endpoint import state_of
 
 HOUR = timedelta(hours=1)
 

@@ -1,44 +1,44 @@
 """`mainspring endpoint ...`: add, look at, change, run and remove endpoints."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from mainspring.cli import endpoint_options, remote
+from mainspring.cli import endpoint_options, endpoint_output, remote
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_choice, read_instant, read_span
-from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, current_settings, fail_unless
 from mainspring.cli.endpoint_output import (
     last_in_words,
     next_in_words,
     note_if_managed,
     run_sentence,
     schedule_in_words,
-    see,
-    see_all,
     show_endpoint,
     show_test,
     state_in_words,
 )
-from mainspring.cli.output import Output, note, say, show_json
+from mainspring.cli.output import Output, note, now, say, show_json
+from mainspring.cli.schedulers import has_scheduler
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import Conflict, MainspringError
-from mainspring.views.sentences import EndpointSight, relative, when
-from mainspring.views.shapes import endpoint_shape
+from mainspring.views.sentences import relative, when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.endpoint import Endpoint, EndpointConfig
+    from mainspring.domain.endpoint import EndpointConfig
     from mainspring.domain.schedule.changes import Change
     from mainspring.operations.endpoints import Desk
-    from mainspring.views.run import RunDetailView, RunView
+    from mainspring.views.endpoint import EndpointView
+    from mainspring.views.run import RunDetailView
 
 NO_SCHEDULER = "no scheduler is running, so nothing runs; start one with `mainspring serve`"
 
 app = CommandApp("Endpoints: one thing to call, and when.")
 
 Act = Callable[["Desk"], Awaitable["Change"]]
-Over = Callable[["Client", str, "Endpoint", str], "remote.Shape | None"]  # the same through a server
+Over = Callable[["Client", "EndpointView"], object]  # the same through a server; None: nothing to do
 
 
 @app.command("add", endpoint_options.EndpointCommand)
@@ -54,21 +54,22 @@ def add(
     from mainspring.domain.endpoint import EndpointConfig
     from mainspring.domain.run import HttpAction
     from mainspring.operations.endpoints import add_endpoint
+    from mainspring.views.endpoint import EndpointView, load_endpoint
 
     blank = EndpointConfig(name, HttpAction(url))
     config = endpoint_options.apply_options(blank, context.obj, header=header, secret_header=secret_header)
 
-    async def work(desk: "Desk") -> EndpointSight:
-        return await see(desk, await add_endpoint(desk, config))
+    async def work(desk: "Desk") -> tuple["EndpointView", bool]:
+        return await load_endpoint(desk, await add_endpoint(desk, config)), await has_scheduler(desk.stores)
 
-    def over(client: "Client") -> EndpointSight:
+    def over(client: "Client") -> tuple["EndpointView", bool]:
         given = {"name": name, "url": url} | remote.fields_of(config, blank)
-        return remote.sight_of(client.endpoints.create(**given), remote.is_served(client))
+        return EndpointView.model_validate(client.endpoints.create(**given)), remote.is_served(client)
 
-    sight = ask(work, over)
-    _show(sight, output, f"added {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {next_in_words(sight)}")
+    added, is_served = ask(work, over)
+    _show(added, output, f"added {added.name!r}: {schedule_in_words(added)}; {next_in_words(added)}")
     if output is Output.TABLE:
-        _note_what_is_missing(sight)
+        _note_what_is_missing(added, is_served)
 
 
 @app.command("list")
@@ -99,23 +100,24 @@ def list_endpoints(
     order = cast(EndpointOrder, read_choice(sort, get_args(EndpointOrder), "sort"))
     one_of_two("archived" if archived else None, state, "--archived and --state", "state")
     wanted = "archived" if archived else read_choice(state, get_args(StateFilter), "state")
-    sights = ask(
-        lambda desk: see_all(desk, job, count, state=wanted, text=text, order=order),
+    found = ask(
+        lambda desk: endpoint_output.list_endpoints(desk, job, count, state=wanted, text=text, order=order),
         lambda client: remote.endpoints_of(client, job, count, state=wanted, text=text, order=order),
     )
     if output is Output.JSON:
-        show_json([endpoint_shape(*sight.shaped) for sight in sights])
+        show_json(found)
         return
+    at = now()
     rows = [
         (
-            sight.endpoint.name,
-            state_in_words(sight),
-            schedule_in_words(sight.endpoint),
-            relative(sight.now, sight.endpoint.next_run_at, none="never"),
-            last_in_words(sight),
-            sight.job,
+            endpoint.name,
+            state_in_words(endpoint),
+            schedule_in_words(endpoint),
+            relative(at, endpoint.next_run_at, none="never"),
+            last_in_words(endpoint, at),
+            endpoint.job,
         )
-        for sight in sights
+        for endpoint in found
     ]
     nothing = "No endpoint yet. Add one: mainspring endpoint add NAME --url URL --every 30s"
     columns = (
@@ -134,11 +136,11 @@ def list_endpoints(
 @app.command("show")
 def show(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """Show everything about one endpoint but its secrets."""
-    sight = ask(lambda desk: _find(desk, name), lambda client: remote.sight_of(client.endpoints.read(name)))
+    endpoint = _read(name)
     if output is Output.JSON:
-        show_json(endpoint_shape(*sight.shaped))
+        show_json(endpoint)
     else:
-        show_endpoint(sight)
+        show_endpoint(endpoint)
 
 
 @app.command("edit", endpoint_options.EndpointCommand)
@@ -158,7 +160,6 @@ def edit(
     --every takes the place of a cron expression, --cron that of an interval. A header that is given replaces the one
     of the same name.
     """
-    from mainspring.domain.definition import config_of
     from mainspring.operations.endpoints import edit_endpoint
 
     def edited(before: "EndpointConfig") -> "EndpointConfig":
@@ -173,18 +174,18 @@ def edit(
             no_body=no_body,
         )
 
-    def said(sight: EndpointSight, changed: bool) -> str:
+    def said(endpoint: "EndpointView", changed: bool) -> str:
         if not changed:
-            return f"{sight.endpoint.name!r} already has these settings; nothing changed"
-        return f"edited {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {next_in_words(sight)}"
+            return f"{endpoint.name!r} already has these settings; nothing changed"
+        return f"edited {endpoint.name!r}: {schedule_in_words(endpoint)}; {next_in_words(endpoint)}"
 
-    def over(client: "Client", endpoint_id: str, endpoint: "Endpoint", job: str) -> "remote.Shape | None":
-        before = config_of(endpoint)
+    def over(client: "Client", endpoint: "EndpointView") -> object:
+        before = remote.config_of(endpoint)
         fields = remote.fields_of(edited(before), before)
-        return client.endpoints.update(endpoint_id, **fields) if fields else None
+        return client.endpoints.update(endpoint.id, **fields) if fields else None
 
-    sight = _act(name, lambda desk: edit_endpoint(desk, name, edited), over, said, output)
-    note_if_managed(sight.endpoint.name, sight.endpoint.managed_by)
+    after = _act(name, lambda desk: edit_endpoint(desk, name, edited), over, said, output)
+    note_if_managed(after.name, after.managed_by)
 
 
 @app.command("pause")
@@ -209,18 +210,18 @@ def pause(
     end = read_instant(until, "until") if until is not None else None
     length = read_span(duration, "duration") if duration is not None else None
 
-    def said(sight: EndpointSight, changed: bool) -> str:
+    def said(endpoint: "EndpointView", changed: bool) -> str:
         has_end = end is not None or length is not None
-        end_words = f"until {when(sight.now, sight.endpoint.paused_until)}" if has_end else "until it is resumed"
-        return f"paused {sight.endpoint.name!r} {end_words}"
+        end_words = f"until {when(now(), endpoint.paused_until)}" if has_end else "until it is resumed"
+        return f"paused {endpoint.name!r} {end_words}"
 
     _act(
         name,
         lambda desk: pause_endpoint(
-            desk, name, lambda now: now + length if length else end, reason, advice_may_resume=advice_may_resume
+            desk, name, lambda at: at + length if length else end, reason, advice_may_resume=advice_may_resume
         ),
-        lambda client, which, *_: client.endpoints.pause(
-            which, until=until, duration=duration, reason=reason, advice_may_resume=advice_may_resume
+        lambda client, endpoint: client.endpoints.pause(
+            endpoint.id, until=until, duration=duration, reason=reason, advice_may_resume=advice_may_resume
         ),
         said,
         output,
@@ -232,14 +233,14 @@ def resume(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """End a pause, or unpark a parked endpoint."""
     from mainspring.operations.endpoints import resume_endpoint
 
-    def said(sight: EndpointSight, changed: bool) -> str:
-        name = f"{sight.endpoint.name!r}"
-        return f"{f'resumed {name}' if changed else f'{name} was neither paused nor parked'}; {next_in_words(sight)}"
+    def said(endpoint: "EndpointView", changed: bool) -> str:
+        name = f"{endpoint.name!r}"
+        return f"{f'resumed {name}' if changed else f'{name} was neither paused nor parked'}; {next_in_words(endpoint)}"
 
     _act(
         name,
         lambda desk: resume_endpoint(desk, name),
-        lambda client, which, *_: client.endpoints.resume(which),
+        lambda client, endpoint: client.endpoints.resume(endpoint.id),
         said,
         output,
     )
@@ -261,48 +262,46 @@ def run(
     """
     import asyncio
 
-    from mainspring.cli.schedulers import has_scheduler
     from mainspring.operations.endpoints import find_endpoint, run_endpoint
     from mainspring.operations.runs import wait_for_requested_run
+    from mainspring.views.endpoint import EndpointView, RunRequested, load_endpoint
     from mainspring.views.run import RunView
 
     limit_s = read_span(timeout, "timeout").total_seconds()
 
-    async def work(desk: "Desk") -> tuple[EndpointSight, "RunView | None"]:
-        if wait and not await has_scheduler(desk.stores):
+    async def work(desk: "Desk") -> tuple["RunRequested", bool]:
+        is_served = await has_scheduler(desk.stores)
+        if wait and not is_served:
             raise _never_starts((await find_endpoint(desk, name)).name)
-        change = await run_endpoint(desk, name)
-        sight = await see(desk, change.endpoint)
-        if not wait:
-            return sight, None
-        try:
-            async with asyncio.timeout(limit_s):
-                ended = await wait_for_requested_run(desk, change.endpoint)
-                return sight, RunView.of(ended, sight.endpoint.name)
-        except TimeoutError:
-            return sight, None
+        requested = (await run_endpoint(desk, name)).endpoint
+        endpoint, run = await load_endpoint(desk, requested), None
+        if wait:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(limit_s):
+                    run = RunView.of(await wait_for_requested_run(desk, requested), requested.name)
+        return RunRequested(endpoint=endpoint, run=run), is_served
 
-    def over(client: "Client") -> tuple[EndpointSight, "RunView | None"]:
-        found = client.endpoints.read(name)
+    def over(client: "Client") -> tuple["RunRequested", bool]:
+        found = EndpointView.model_validate(client.endpoints.read(name))
         is_served = remote.is_served(client)
         if not wait:
-            return remote.sight_of(client.endpoints.run(found["id"])["endpoint"], is_served), None
+            return RunRequested.model_validate(client.endpoints.run(found.id)), is_served
         if not is_served:
-            raise _never_starts(found["name"])
-        asked, ended = remote.wait_for_run(client, found["id"], limit_s)
-        return remote.sight_of(asked), None if ended is None else RunView.model_validate(ended)
+            raise _never_starts(found.name)
+        return remote.wait_for_run(client, found.id, limit_s), is_served
 
-    sight, ended = ask(work, over)
+    requested, is_served = ask(work, over)
+    endpoint, ended = requested.endpoint, requested.run
     if ended is None and wait:
         raise MainspringError(
-            f"the run of {sight.endpoint.name!r} has not ended within {timeout}; it was requested and goes on without "
-            f"--wait: `mainspring runs {sight.endpoint.name!r}` shows how it ends, --timeout waits longer"
+            f"the run of {endpoint.name!r} has not ended within {timeout}; it was requested and goes on without "
+            f"--wait: `mainspring runs {endpoint.name!r}` shows how it ends, --timeout waits longer"
         )
     if ended is None:
-        if not sight.has_scheduler:
+        if not is_served:
             note(NO_SCHEDULER)
-        waits = "it starts when the present run has ended" if sight.endpoint.is_running else "it starts at once"
-        _show(sight, output, f"requested a run of {sight.endpoint.name!r}; {waits}")
+        waits = "it starts when the present run has ended" if endpoint.running is not None else "it starts at once"
+        _show(endpoint, output, f"requested a run of {endpoint.name!r}; {waits}")
         return
     if output is Output.JSON:
         show_json(ended)
@@ -317,30 +316,32 @@ def call_once(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 
     The run is recorded with the trigger `test`; the schedule does not change. Ends with 1 unless it succeeded.
     """
+    from mainspring.operations.endpoints import find_endpoint
     from mainspring.operations.test_run import test_endpoint
+    from mainspring.views.endpoint import EndpointView, load_endpoint
     from mainspring.views.run import RunDetailView
     from mainspring.wiring.outbound import open_caller
 
     settings = current_settings()
 
-    async def work(desk: "Desk") -> tuple["RunDetailView", EndpointSight]:
+    async def work(desk: "Desk") -> tuple["RunDetailView", "EndpointView"]:
         caller = open_caller(settings, desk.vault)
         try:
             done, outcome = await test_endpoint(desk, caller, name)
         finally:
             await caller.aclose()
-        sight = await _find(desk, done.endpoint_id)
-        return RunDetailView.of(done, sight.endpoint.name, outcome.body), sight
+        endpoint = await find_endpoint(desk, done.endpoint_id)
+        return RunDetailView.of(done, endpoint.name, outcome.body), await load_endpoint(desk, endpoint)
 
-    def over(client: "Client") -> tuple["RunDetailView", EndpointSight]:
+    def over(client: "Client") -> tuple["RunDetailView", "EndpointView"]:
         done = RunDetailView.model_validate(client.endpoints.test(name))
-        return done, remote.sight_of(client.endpoints.read(done.endpoint_id))
+        return done, EndpointView.model_validate(client.endpoints.read(done.endpoint_id))
 
-    done, sight = ask(work, over)
+    done, endpoint = ask(work, over)
     if output is Output.JSON:
         show_json(done)
     else:
-        show_test(sight.endpoint.action.method, sight.endpoint.action.url, done)
+        show_test(endpoint, done)
     fail_unless(done.status == "success")
 
 
@@ -352,18 +353,18 @@ def archive(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """
     from mainspring.operations.endpoints import archive_endpoint
 
-    def said(sight: EndpointSight, changed: bool) -> str:
+    def said(endpoint: "EndpointView", changed: bool) -> str:
         did = "archived" if changed else "had archived before:"
-        return f"{did} {sight.endpoint.name!r}; it never runs again, its runs are kept (id {sight.endpoint.id})"
+        return f"{did} {endpoint.name!r}; it never runs again, its runs are kept (id {endpoint.id})"
 
-    sight = _act(
+    archived = _act(
         name,
         lambda desk: archive_endpoint(desk, name),
-        lambda client, which, *_: client.endpoints.archive(which),
+        lambda client, endpoint: client.endpoints.archive(endpoint.id),
         said,
         output,
     )
-    note_if_managed(sight.endpoint.name, sight.endpoint.managed_by)
+    note_if_managed(archived.name, archived.managed_by)
 
 
 @app.command("delete")
@@ -377,20 +378,20 @@ def delete(
     There is no way back; `archive` keeps them.
     """
     from mainspring.operations.endpoints import delete_endpoint
+    from mainspring.views.view import Deleted
 
-    sight = ask(lambda desk: _find(desk, name), lambda client: remote.sight_of(client.endpoints.read(name)))
+    endpoint = _read(name)
     if not yes:
-        typer.confirm(f"Delete endpoint {sight.endpoint.name!r} and all its runs?", abort=True, err=True)
-
-    def over(client: "Client") -> "Endpoint":
-        client.endpoints.delete(sight.endpoint.id)
-        return sight.endpoint
-
-    ask(lambda desk: delete_endpoint(desk, sight.endpoint.id), over)
+        typer.confirm(f"Delete endpoint {endpoint.name!r} and all its runs?", abort=True, err=True)
+    deleted = ask_for(
+        Deleted,
+        lambda desk: delete_endpoint(desk, endpoint.id),
+        lambda client: client.endpoints.delete(endpoint.id),
+    )
     if output is Output.JSON:
-        show_json({"id": sight.endpoint.id, "name": sight.endpoint.name, "deleted": True})
+        show_json(deleted)
     else:
-        say(f"deleted {sight.endpoint.name!r} and its runs")
+        say(f"deleted {deleted.name!r} and its runs")
 
 
 @app.command("reset")
@@ -401,8 +402,8 @@ def reset(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     _act(
         name,
         lambda desk: reset_failures(desk, name),
-        lambda client, which, *_: client.endpoints.reset_failures(which),
-        lambda sight, _: f"reset the failures of {sight.endpoint.name!r}; {next_in_words(sight)}",
+        lambda client, endpoint: client.endpoints.reset_failures(endpoint.id),
+        lambda endpoint, _: f"reset the failures of {endpoint.name!r}; {next_in_words(endpoint)}",
         output,
     )
 
@@ -416,43 +417,51 @@ def _never_starts(name: str) -> Conflict:
     )
 
 
-def _act(name: str, act: Act, over: Over, said: Callable[[EndpointSight, bool], str], output: Output) -> EndpointSight:
-    """Do it, and tell: the endpoint as it now is, or a sentence."""
+def _act(
+    name: str, act: Act, over: Over, said: Callable[["EndpointView", bool], str], output: Output
+) -> "EndpointView":
+    """Do it, and print the endpoint as it now is, or a sentence."""
+    from mainspring.views.endpoint import load_endpoint
 
-    async def work(desk: "Desk") -> tuple[EndpointSight, bool]:
+    async def work(desk: "Desk") -> tuple["EndpointView", bool]:
         change = await act(desk)
-        return await see(desk, change.endpoint), bool(change.events)
+        return await load_endpoint(desk, change.endpoint), bool(change.events)
 
-    sight, changed = ask(work, lambda client: remote.change(client, name, over))
-    _show(sight, output, said(sight, changed))
-    return sight
+    endpoint, changed = ask(work, lambda client: remote.change(client, name, over))
+    _show(endpoint, output, said(endpoint, changed))
+    return endpoint
 
 
-async def _find(desk: "Desk", name: str) -> EndpointSight:
+def _read(name: str) -> "EndpointView":
     from mainspring.operations.endpoints import find_endpoint
+    from mainspring.views.endpoint import EndpointView, load_endpoint
 
-    return await see(desk, await find_endpoint(desk, name))
+    async def work(desk: "Desk") -> "EndpointView":
+        return await load_endpoint(desk, await find_endpoint(desk, name))
+
+    return ask(work, lambda client: EndpointView.model_validate(client.endpoints.read(name)))
 
 
-def _show(sight: EndpointSight, output: Output, sentence: str) -> None:
+def _show(endpoint: "EndpointView", output: Output, sentence: str) -> None:
     if output is Output.JSON:
-        show_json(endpoint_shape(*sight.shaped))
+        show_json(endpoint)
     else:
         say(sentence)
 
 
-def _note_what_is_missing(sight: EndpointSight) -> None:
+def _note_what_is_missing(endpoint: "EndpointView", is_served: bool) -> None:
     """What a newcomer would find out a minute later: a blocked address, a body that is not sent, nothing that runs."""
+    from urllib.parse import urlsplit
+
     from mainspring.wiring.outbound import judge_host
 
-    verdict = judge_host(current_settings(), sight.endpoint.host.rpartition(":")[0])
+    verdict = judge_host(current_settings(), urlsplit(endpoint.url).hostname or "")
     if verdict is not None:
         note(
             f"{verdict}, so every call is blocked unless `mainspring serve` was started "
             "with MAINSPRING_ALLOW_CIDRS set to networks that may be called, such as 127.0.0.0/8"
         )
-    action = sight.endpoint.action
-    if action.body and action.method in ("GET", "HEAD"):
-        note(f"{action.method} sends no body, so what was given stays here; --method POST sends it")
-    if not sight.has_scheduler:
+    if endpoint.body and endpoint.method in ("GET", "HEAD"):
+        note(f"{endpoint.method} sends no body, so what was given stays here; --method POST sends it")
+    if not is_served:
         note(NO_SCHEDULER)

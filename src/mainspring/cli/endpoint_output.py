@@ -1,32 +1,25 @@
-"""Endpoints and runs as people see them: read together with what belongs to them, and put into words."""
+"""Endpoints and runs as commands print them."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from mainspring.cli.output import note
+from mainspring.cli.output import note, now
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
 from mainspring.domain.instant import FOREVER
-from mainspring.views.sentences import EndpointSight, hints_in_words, relative, took, when
-from mainspring.views.shapes import MASK, state_of
+from mainspring.views.sentences import hints_in_words, relative, took, when
 
 if TYPE_CHECKING:
-    from mainspring.domain.endpoint import Endpoint
     from mainspring.operations.endpoints import Desk
     from mainspring.ports.filters import EndpointOrder
+    from mainspring.views.endpoint import EndpointView
     from mainspring.views.run import BodyView, PhasesView, RunDetailView, RunView
 
 PAGE = 1_000
 PREVIEW_CHARS = 2_000
 
 
-async def see(desk: "Desk", endpoint: "Endpoint") -> EndpointSight:
-    from mainspring.cli.schedulers import has_scheduler
-
-    return EndpointSight(endpoint, endpoint.job, await desk.stores.schedule.now(), await has_scheduler(desk.stores))
-
-
-async def see_all(
+async def list_endpoints(
     desk: "Desk",
     job: str | None,
     count: int | None,
@@ -34,28 +27,29 @@ async def see_all(
     state: str | None = None,
     text: str | None = None,
     order: "EndpointOrder" = "name",
-) -> list[EndpointSight]:
+) -> list["EndpointView"]:
     """Every endpoint that is wanted, in order; read in pages, so that no single query is large."""
     from mainspring.operations.jobs import find_job
     from mainspring.ports.filters import EndpointListFilter
+    from mainspring.views.endpoint import EndpointView
 
     job_id = (await find_job(desk, job)).id if job is not None else None
-    now = await desk.stores.schedule.now()
-    sights: list[EndpointSight] = []
+    at = await desk.stores.schedule.now()
+    found: list[EndpointView] = []
     after: tuple[str, str] | None = None
-    while count is None or len(sights) < count:
-        limit = PAGE if count is None else min(PAGE, count - len(sights))
+    while count is None or len(found) < count:
+        limit = PAGE if count is None else min(PAGE, count - len(found))
         wanted = EndpointListFilter(job_id, state, text, after, limit, order)
         page = await desk.stores.look.endpoints(desk.tenant_id, wanted)
-        sights.extend(EndpointSight(endpoint, endpoint.job, now) for endpoint in page)
+        found.extend(EndpointView.of(endpoint, at) for endpoint in page)
         if len(page) < limit:
             break
         last = page[-1]
         after = (last.name if "name" in order else (last.next_run_at or FOREVER).isoformat()), last.id
-    return sights
+    return found
 
 
-def schedule_in_words(endpoint: "Endpoint") -> str:
+def schedule_in_words(endpoint: "EndpointView") -> str:
     if endpoint.interval_ms is not None:
         return f"every {format_duration(endpoint.interval_ms)}"
     zone = "" if endpoint.timezone == "UTC" else f" {endpoint.timezone}"
@@ -69,22 +63,22 @@ def run_sentence(run: "RunView") -> str:
     return f"{run.endpoint}: {run.status}{code}{span}{error} ({run.id})"
 
 
-def show_endpoint(sight: EndpointSight) -> None:
-    endpoint, now = sight.endpoint, sight.now
+def show_endpoint(endpoint: "EndpointView") -> None:
+    at = now()
     show_fields(
         [
             ("name", endpoint.name),
             ("id", endpoint.id),
-            ("job", sight.job),
+            ("job", endpoint.job),
             *_if("description", endpoint.description),
-            *_if("managed by", endpoint.managed_by),
-            ("state", state_of(endpoint, now)),
-            *_stops(endpoint, now),
-            *_plan(endpoint, now),
+            *_if("managed by", endpoint.managed_by or ""),
+            ("state", endpoint.status),
+            *_stops(endpoint, at),
+            *_plan(endpoint, at),
             *_schedule(endpoint),
             *_call(endpoint),
             *_other_settings(endpoint),
-            ("changed", f"{when(now, endpoint.updated_at)}, version {endpoint.version}"),
+            ("changed", f"{when(at, endpoint.updated_at)}, version {endpoint.version}"),
         ]
     )
 
@@ -98,79 +92,75 @@ def note_if_managed(name: str, managed_by: str | None) -> None:
         )
 
 
-def _stops(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
+def _stops(endpoint: "EndpointView", at: datetime) -> list[tuple[str, str]]:
     from mainspring.domain.schedule.hint import author_in_words
 
     fields: list[tuple[str, str]] = []
-    if endpoint.is_paused(now):
+    if endpoint.paused_until is not None and endpoint.paused_until > at:
         by = f", by {author_in_words(endpoint.pause_author)}" if endpoint.pause_author else ""
         reason = f": {endpoint.pause_reason}" if endpoint.pause_reason else ""
-        fields.append(("paused until", f"{when(now, endpoint.paused_until)}{by}{reason}"))
+        fields.append(("paused until", f"{when(at, endpoint.paused_until)}{by}{reason}"))
     if endpoint.parked_at is not None:
-        fields.append(("parked", f"{when(now, endpoint.parked_at)}: {endpoint.parked_reason}"))
+        fields.append(("parked", f"{when(at, endpoint.parked_at)}: {endpoint.parked_reason}"))
     if endpoint.archived_at is not None:
-        fields.append(("archived", when(now, endpoint.archived_at)))
+        fields.append(("archived", when(at, endpoint.archived_at)))
     if endpoint.deferred_until is not None:
-        fields.append(("over quota until", when(now, endpoint.deferred_until)))
+        fields.append(("over quota until", when(at, endpoint.deferred_until)))
     return fields
 
 
-def _plan(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
+def _plan(endpoint: "EndpointView", at: datetime) -> list[tuple[str, str]]:
     source = f", {endpoint.source}" if endpoint.next_run_at is not None else ""
-    fields = [("next run", when(now, endpoint.next_run_at, none="never") + source)]
-    if endpoint.is_running:
-        fields.append(("running", f"{endpoint.run_id}, attempt {endpoint.attempt}, by {endpoint.claimed_by}"))
-    if endpoint.manual_at is not None:
-        fields.append(("run requested", when(now, endpoint.manual_at)))
+    fields = [("next run", when(at, endpoint.next_run_at, none="never") + source)]
+    if (running := endpoint.running) is not None:
+        fields.append(("running", f"{running.run_id}, attempt {running.attempt}, by {running.worker}"))
+    if endpoint.run_requested_at is not None:
+        fields.append(("run requested", when(at, endpoint.run_requested_at)))
     if endpoint.last_run_at is not None:
-        fields.append(("last run", f"{endpoint.last_status}, {when(now, endpoint.last_run_at)}"))
+        fields.append(("last run", f"{endpoint.last_status}, {when(at, endpoint.last_run_at)}"))
     if endpoint.failure_count:
         fields.append(
             ("failed", "the last run" if endpoint.failure_count == 1 else f"the last {endpoint.failure_count} runs")
         )
-    if endpoint.not_before is not None and endpoint.not_before > now:
-        fields.append(("not before", f"{when(now, endpoint.not_before)}, as the target asked"))
-    fields.extend(hints_in_words(endpoint, now))
+    if endpoint.not_before is not None and endpoint.not_before > at:
+        fields.append(("not before", f"{when(at, endpoint.not_before)}, as the target asked"))
+    fields.extend(hints_in_words(endpoint, at))
     return fields
 
 
-def _schedule(endpoint: "Endpoint") -> list[tuple[str, str]]:
+def _schedule(endpoint: "EndpointView") -> list[tuple[str, str]]:
     from mainspring.domain.endpoint import POWERS
-    from mainspring.domain.schedule.cron import describe
 
     words = schedule_in_words(endpoint)
     if endpoint.cron is not None:
-        words += f" ({describe(endpoint.cron, endpoint.id)})"
+        words += f" ({endpoint.schedule})"
     if not endpoint.spread and endpoint.interval_ms is not None:
         words += ", not spread"
     fields = [("schedule", words)]
-    if endpoint.advice != POWERS:
+    if tuple(endpoint.advice) != POWERS:
         fields.append(("advice may", ", ".join(endpoint.advice) or "do nothing"))
     catch_up = f", at most {endpoint.catch_up_max}" if endpoint.misfire == "catch_up" else ""
     lateness = endpoint.max_lateness_ms
     late = f", at most {format_duration(lateness)} late" if lateness is not None else ""
-    fields.append(("backoff", endpoint.backoff.value))
-    fields.append(("misfire", f"{endpoint.misfire.value}{catch_up}{late}"))
-    fields.append(("on lost worker", endpoint.on_lost_worker.value))
+    fields.append(("backoff", endpoint.backoff))
+    fields.append(("misfire", f"{endpoint.misfire}{catch_up}{late}"))
+    fields.append(("on lost worker", endpoint.on_lost_worker))
     return fields
 
 
-def _call(endpoint: "Endpoint") -> list[tuple[str, str]]:
-    from mainspring.domain.target import shown_url
-
-    action = endpoint.action
-    fields = [("calls", f"{action.method} {shown_url(action.url)}")]
-    for header in action.headers:
-        fields.append(("header", f"{header.name}: {MASK if header.secret else header.value}"))
-    if action.body is not None:
-        fields.append(("body", action.body))
-    fields.append(("timeout", format_duration(action.timeout_ms)))
-    codes = ", ".join(map(str, action.accept_codes)) or "2xx"
-    condition = f" and {action.condition}" if action.condition else ""
+def _call(endpoint: "EndpointView") -> list[tuple[str, str]]:
+    fields = [("calls", f"{endpoint.method} {endpoint.url}")]
+    for header in endpoint.headers:
+        fields.append(("header", f"{header.name}: {header.value}"))
+    if endpoint.body is not None:
+        fields.append(("body", endpoint.body))
+    fields.append(("timeout", format_duration(endpoint.timeout_ms)))
+    codes = ", ".join(map(str, endpoint.accept_codes)) or "2xx"
+    condition = f" and {endpoint.condition}" if endpoint.condition else ""
     fields.append(("success", f"{codes}{condition}"))
-    if action.redirects_max:
-        fields.append(("redirects", f"at most {action.redirects_max}"))
-    fields.append(("response kept", f"{action.body_cap:,} bytes"))
+    if endpoint.redirects_max:
+        fields.append(("redirects", f"at most {endpoint.redirects_max}"))
+    fields.append(("response kept", f"{endpoint.body_cap:,} bytes"))
     return fields
 
 
@@ -183,25 +173,25 @@ _WORDED = frozenset(
 )
 
 
-def _other_settings(endpoint: "Endpoint") -> list[tuple[str, str]]:
+def _other_settings(endpoint: "EndpointView") -> list[tuple[str, str]]:
     """The settings that are not the default, each by its name."""
     from mainspring.domain.config_field import FieldKind
-    from mainspring.domain.endpoint import SETTINGS, config_value
+    from mainspring.domain.endpoint import SETTINGS
 
     shown: list[tuple[str, str]] = []
     for field in SETTINGS:
-        value = config_value(endpoint, field)
+        value = getattr(endpoint, field.name)
         if field.key not in _WORDED and value != field.default:
             text = format_duration(value) if field.kind is FieldKind.DURATION else str(value)
             shown.append((field.label.replace("_", " "), text))
     return shown
 
 
-def show_test(method: str, url: str, run: "RunDetailView") -> None:
+def show_test(endpoint: "EndpointView", run: "RunDetailView") -> None:
     """What a test call met: the verdict, the time line, the beginning of the body."""
     code = f"HTTP {run.status_code}" if run.status_code is not None else "no response"
     fields = [
-        ("called", f"{method} {url}"),
+        ("called", f"{endpoint.method} {endpoint.url}"),
         ("status", run.status),
         ("response", f"{code} in {took(run.duration_ms)}"),
         ("address", _address_verdict(run)),
@@ -257,26 +247,21 @@ def _if(name: str, value: str) -> list[tuple[str, str]]:
     return [(name, value)] if value else []
 
 
-def next_in_words(sight: EndpointSight) -> str:
-    at: datetime | None = sight.endpoint.next_run_at
-    state = state_of(sight.endpoint, sight.now)
-    if at is None:
-        return f"it does not run: {state}"
-    suffix = f" ({state})" if state != "active" else ""
-    return f"next run {when(sight.now, at)}{suffix}"
+def next_in_words(endpoint: "EndpointView") -> str:
+    if endpoint.next_run_at is None:
+        return f"it does not run: {endpoint.status}"
+    suffix = f" ({endpoint.status})" if endpoint.status != "active" else ""
+    return f"next run {when(now(), endpoint.next_run_at)}{suffix}"
 
 
-def state_in_words(sight: EndpointSight) -> str:
+def state_in_words(endpoint: "EndpointView") -> str:
     """What a person looks for first: whether it runs now, whether it fails, and how often it did in a row."""
-    endpoint = sight.endpoint
-    state = "running" if endpoint.is_running else state_of(endpoint, sight.now)
+    state = "running" if endpoint.running is not None else endpoint.status
     if not endpoint.failure_count or state == "archived":
         return state
     failing = f"failing ({endpoint.failure_count} in a row)" if endpoint.failure_count > 1 else "failing"
     return failing if state == "active" else f"{state}, {failing}"
 
 
-def last_in_words(sight: EndpointSight) -> str:
-    if sight.endpoint.last_run_at is None:
-        return "-"
-    return f"{sight.endpoint.last_status} {relative(sight.now, sight.endpoint.last_run_at)}"
+def last_in_words(endpoint: "EndpointView", at: datetime) -> str:
+    return "-" if endpoint.last_run_at is None else f"{endpoint.last_status} {relative(at, endpoint.last_run_at)}"

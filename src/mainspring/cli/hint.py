@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import remote
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
 from mainspring.cli.command import CommandApp, OutputOption, ask
-from mainspring.cli.endpoint_output import see
-from mainspring.cli.output import Output, say, show_json
+from mainspring.cli.output import Output, now, say, show_json
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput
-from mainspring.views.sentences import EndpointSight, hints_in_words, source_in_words, when
-from mainspring.views.shapes import endpoint_shape
+from mainspring.views.sentences import hints_in_words, source_in_words, when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.schedule.changes import Change
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.endpoint import EndpointView
 
 MILLISECOND = timedelta(milliseconds=1)
 
@@ -76,7 +74,7 @@ def oneshot(
     from_now = read_span(after, "after") if after is not None else timedelta(0)
     good_for = _ttl(ttl, ONE_SHOT_TTL_DEFAULT)
     _act(
-        lambda desk: put_one_shot_hint(desk, name, lambda now: instant or now + from_now, good_for, reason),
+        lambda desk: put_one_shot_hint(desk, name, lambda at: instant or at + from_now, good_for, reason),
         lambda client: client.hints.put_one_shot(name, at=at, after=after, ttl=good_for // MILLISECOND, reason=reason),
         output,
     )
@@ -96,20 +94,21 @@ def _ttl(text: str | None, default: timedelta) -> timedelta:
     return default if text is None else read_span(text, "ttl", HINT_TTL_MAX)
 
 
-def _act(
-    act: Callable[["Desk"], Awaitable["Change"]], over: Callable[["Client"], remote.Shape], output: Output
-) -> None:
-    async def work(desk: "Desk") -> EndpointSight:
-        return await see(desk, (await act(desk)).endpoint)
+def _act(act: Callable[["Desk"], Awaitable["Change"]], over: Callable[["Client"], object], output: Output) -> None:
+    from mainspring.views.endpoint import EndpointView, load_endpoint
 
-    sight = ask(work, lambda client: remote.sight_of(over(client)))
+    async def work(desk: "Desk") -> "EndpointView":
+        return await load_endpoint(desk, (await act(desk)).endpoint)
+
+    endpoint = ask(work, lambda client: EndpointView.model_validate(over(client)))
     if output is Output.JSON:
-        show_json(endpoint_shape(*sight.shaped))
+        show_json(endpoint)
         return
-    hints = hints_in_words(sight.endpoint, sight.now)
+    at = now()
+    hints = hints_in_words(endpoint, at)
     for kind, words in hints:
-        say(f"{sight.endpoint.name!r} has the {kind} {words}")
+        say(f"{endpoint.name!r} has the {kind} {words}")
     if not hints:
-        say(f"{sight.endpoint.name!r} has no hint")
-    next_run = when(sight.now, sight.endpoint.next_run_at, none="never")
-    say(f"next run {next_run}, set by {source_in_words(sight.endpoint)}")
+        say(f"{endpoint.name!r} has no hint")
+    next_run = when(at, endpoint.next_run_at, none="never")
+    say(f"next run {next_run}, set by {source_in_words(endpoint)}")

@@ -7,15 +7,15 @@ import typer
 from mainspring.cli import remote
 from mainspring.cli.arguments import JobName
 from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all
-from mainspring.cli.endpoint_output import note_if_managed, schedule_in_words, see_all
+from mainspring.cli.endpoint_output import list_endpoints, note_if_managed, schedule_in_words
 from mainspring.cli.output import Output, now, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.views.sentences import EndpointSight, relative, when
-from mainspring.views.shapes import endpoint_shape
+from mainspring.views.sentences import relative, when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.endpoint import EndpointView
     from mainspring.views.job import JobView
 
 app = CommandApp("Jobs: named groups of endpoints.")
@@ -63,17 +63,17 @@ def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
     from mainspring.operations.jobs import find_job
     from mainspring.views.job import JobView
 
-    async def work(desk: "Desk") -> tuple["JobView", list[EndpointSight]]:
+    async def work(desk: "Desk") -> tuple["JobView", list["EndpointView"]]:
         job = await find_job(desk, name)
-        return JobView.of(job), await see_all(desk, job.id, None)
+        return JobView.of(job), await list_endpoints(desk, job.id, None)
 
-    def over(client: "Client") -> tuple["JobView", list[EndpointSight]]:
+    def over(client: "Client") -> tuple["JobView", list["EndpointView"]]:
         job = JobView.model_validate(client.jobs.read(name))
         return job, remote.endpoints_of(client, job.id, None)
 
-    job, sights = ask(work, over)
+    job, endpoints = ask(work, over)
     if output is Output.JSON:
-        show_json(job.as_json() | {"endpoints": [endpoint_shape(*sight.shaped) for sight in sights]})
+        show_json(job.as_json() | {"endpoints": endpoints})
         return
     at = now()
     show_fields(
@@ -88,8 +88,8 @@ def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
     )
     print()
     rows = [
-        (sight.endpoint.name, schedule_in_words(sight.endpoint), relative(at, sight.endpoint.next_run_at, "never"))
-        for sight in sights
+        (endpoint.name, schedule_in_words(endpoint), relative(at, endpoint.next_run_at, "never"))
+        for endpoint in endpoints
     ]
     columns = (Column("ENDPOINT", can_cut=True), Column("SCHEDULE", can_cut=True), Column("NEXT RUN"))
     show_table(columns, rows, "It has no endpoint.")

@@ -24,11 +24,11 @@ from mainspring.domain.name import shown
 if TYPE_CHECKING:
     from mainspring.client import ApiError, Client
     from mainspring.documents.faults import InvalidDocument
-    from mainspring.domain.endpoint import Endpoint, EndpointConfig
+    from mainspring.domain.endpoint import EndpointConfig
     from mainspring.ports.filters import EndpointOrder
     from mainspring.views.document import Applied
+    from mainspring.views.endpoint import EndpointView, RunRequested
     from mainspring.views.notification import DeliveryView
-    from mainspring.views.sentences import EndpointSight
 
 T = TypeVar("T")
 Shape = Mapping[str, Any]  # as a server sent it
@@ -96,8 +96,8 @@ def misunderstood(server: str, why: str) -> InvalidInput:
     """For an answer of the server that a command could not read: commands take fields without looking first."""
     return InvalidInput(
         f"the server {server!r} gave an answer that this version of Mainspring does not understand "
-        f"({why}); --server must be the address of a Mainspring server of the same version; "
-        "correct the address, or update the older side",
+        f"({why}); --server must be the URL of a Mainspring server of the same version; "
+        "correct the URL, or update the older side",
         field="server",
     )
 
@@ -139,26 +139,22 @@ def _faults_of(refusal: "ApiError") -> MainspringError | None:
     return InvalidWorkflow(faults) if faults else None
 
 
-def sight_of(shape: Shape, has_scheduler: bool = True) -> "EndpointSight":
-    from mainspring.views.sentences import EndpointSight
-    from mainspring.wiring.clock import SystemClock
-
-    return EndpointSight(endpoint_of(shape), shape["job"], SystemClock().now(), has_scheduler)
-
-
-def wait_for_run(client: "Client", endpoint_id: str, timeout_s: float) -> tuple[Shape, Shape | None]:
+def wait_for_run(client: "Client", endpoint_id: str, timeout_s: float) -> "RunRequested":
     """Request a run and wait until it has ended; None instead of the run when the time is over."""
     import time
 
+    from mainspring.views.endpoint import RunRequested
+    from mainspring.views.run import RunView
+
     deadline = time.monotonic() + timeout_s
-    asked = client.endpoints.run(endpoint_id, wait=f"{int(min(timeout_s, WAIT_S_MAX) * 1_000)}ms")
-    slot_at = asked["endpoint"]["run_requested_at"]
-    while asked["run"] is None and time.monotonic() < deadline:
+    wait = f"{int(min(timeout_s, WAIT_S_MAX) * 1_000)}ms"
+    asked = RunRequested.model_validate(client.endpoints.run(endpoint_id, wait=wait))
+    while asked.run is None and time.monotonic() < deadline:
         time.sleep(min(POLL_S, max(0.0, deadline - time.monotonic())))
-        for run in client.runs.list(endpoint=endpoint_id)["items"]:
-            if run["slot_at"] == slot_at and run["status"] not in ("running", "abandoned"):
-                return asked["endpoint"], run
-    return asked["endpoint"], asked["run"]
+        for run in RunView.read_all(client.runs.list(endpoint=endpoint_id)["items"]):
+            if run.slot_at == asked.endpoint.run_requested_at and run.status not in ("running", "abandoned"):
+                return RunRequested(endpoint=asked.endpoint, run=run)
+    return asked
 
 
 def read_deliveries(client: "Client", found: "Iterator[Shape]", count: int, *, in_full: bool) -> list["DeliveryView"]:
@@ -186,21 +182,37 @@ def endpoints_of(
     state: str | None = None,
     text: str | None = None,
     order: "EndpointOrder" = "name",
-) -> list["EndpointSight"]:
+) -> list["EndpointView"]:
     from itertools import islice
+
+    from mainspring.views.endpoint import EndpointView
 
     group: Any = client.endpoints  # its types are the API's words
     found = group.iterate(job=job, state=state, text=text, sort=order, limit=min(count or PAGE, PAGE))
-    return [sight_of(shape) for shape in islice(found, count)]
+    return EndpointView.read_all(islice(found, count))
 
 
 def change(
-    client: "Client", name: str, verb: Callable[["Client", str, "Endpoint", str], Shape | None]
-) -> tuple["EndpointSight", bool]:
-    """The endpoint after `verb`, which is told the client, its id, what it was and its job; None: nothing to do."""
-    before = client.endpoints.read(name)
-    after = verb(client, before["id"], endpoint_of(before), before["job"])
-    return sight_of(after or before), after is not None and after != before
+    client: "Client", name: str, verb: Callable[["Client", "EndpointView"], object]
+) -> tuple["EndpointView", bool]:
+    """The endpoint after `verb`, which gets the client and the endpoint as it was; None: nothing to do."""
+    from mainspring.views.endpoint import EndpointView
+
+    before = EndpointView.model_validate(client.endpoints.read(name))
+    answer = verb(client, before)
+    after = before if answer is None else EndpointView.model_validate(answer)
+    return after, after != before
+
+
+def config_of(endpoint: "EndpointView") -> "EndpointConfig":
+    """What the owner of an endpoint may edit of it; secrets are masks, which the server takes for what it has."""
+    from mainspring.domain.endpoint import SETTINGS, EndpointConfig, with_values
+    from mainspring.domain.run import Header, HttpAction
+
+    headers = tuple(Header(each.name, each.value, each.secret) for each in endpoint.headers)
+    values = {field.name: getattr(endpoint, field.name) for field in SETTINGS}
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return with_values(EndpointConfig(endpoint.name, HttpAction(endpoint.url, headers=headers)), values)
 
 
 def fields_of(config: "EndpointConfig", before: "EndpointConfig") -> dict[str, Any]:
@@ -211,31 +223,6 @@ def fields_of(config: "EndpointConfig", before: "EndpointConfig") -> dict[str, A
 
     pairs = [(field.key, config_value(before, field), config_value(config, field)) for field in CONFIG_FIELDS]
     return {key: to_builtins(new) for key, old, new in pairs if new != old}
-
-
-def endpoint_of(shape: Shape) -> "Endpoint":
-    from msgspec import convert
-
-    from mainspring.domain.endpoint import Endpoint
-    from mainspring.domain.run import HttpAction
-
-    running = shape["running"] or {}
-    known = {name: shape[name] for name in Endpoint.__struct_fields__ if name in shape}
-    unsaid = {
-        "action": {name: shape[name] for name in HttpAction.__struct_fields__ if name in shape},
-        "job_active": shape["status"] != "job-paused",
-        "anchor_at": shape["created_at"],
-        "manual_at": shape["run_requested_at"],
-        "slot_at": running.get("slot_at"),
-        "trigger": running.get("trigger", "schedule"),
-        "attempt": running.get("attempt", 0),
-        "lease_until": running.get("lease_until"),
-        "claimed_by": running.get("worker", ""),
-        "run_id": running.get("run_id", ""),
-        "last_status": shape["last_status"] or "",
-        "managed_by": shape["managed_by"] or "",
-    }
-    return convert(known | unsaid, Endpoint)
 
 
 def apply_documents(

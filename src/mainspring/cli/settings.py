@@ -11,7 +11,7 @@ from mainspring.cli.command import CommandApp, OutputOption, current_settings
 from mainspring.cli.output import Output, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.duration import format_duration
-from mainspring.views.shapes import MASK
+from mainspring.views.sentences import MASK
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings

@@ -5,19 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import remote
 from mainspring.cli.arguments import EndpointName, read_assumption
 from mainspring.cli.command import OutputOption, ask
-from mainspring.cli.endpoint_output import see
-from mainspring.cli.output import Output, say, show_json
+from mainspring.cli.output import Output, now, say, show_json
 from mainspring.cli.table import Column, show_table
-from mainspring.views.sentences import EndpointSight, clock, relative, rule_in_words, state_sentences, why_shape
-from mainspring.views.shapes import state_of
+from mainspring.views.sentences import clock, relative, rule_in_words
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
     from mainspring.views.decision import PlannedRunView
+    from mainspring.views.endpoint import EndpointView
+    from mainspring.views.why import DecisionView
+
+    # The endpoint, its next runs, and why there are none.
+    UpcomingRuns = tuple[EndpointView, list[PlannedRunView], DecisionView | None]
 
 
 def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
@@ -27,21 +29,16 @@ def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     due and has not started: what it waits for, how many wait with it, and which setting to change.
     """
     from mainspring.operations.endpoints import find_endpoint
-    from mainspring.operations.proposals import pending_of
-    from mainspring.operations.runs import find_wait
+    from mainspring.views.why import DecisionView, load_decision
 
-    async def work(desk: "Desk") -> remote.Shape:
-        endpoint = await find_endpoint(desk, name)
-        proposals = await pending_of(desk, endpoint)
-        sight = (await see(desk, endpoint))._replace(wait=await find_wait(desk, endpoint), proposals=proposals)
-        run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
-        return why_shape(sight, run)
+    async def work(desk: "Desk") -> "DecisionView":
+        return await load_decision(desk, await find_endpoint(desk, name))
 
-    reasons = ask(work, lambda client: client.endpoints.explain_decision(name))
+    decision = ask(work, lambda client: DecisionView.model_validate(client.endpoints.explain_decision(name)))
     if output is Output.JSON:
-        show_json(reasons)
+        show_json(decision)
         return
-    for sentence in reasons["sentences"]:
+    for sentence in decision.sentences:
         say(sentence)
 
 
@@ -61,43 +58,45 @@ def next_runs(
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.operations.preview import preview
     from mainspring.views.decision import PlannedRunView
+    from mainspring.views.endpoint import EndpointView, load_endpoint
+    from mainspring.views.why import DecisionView, load_decision
 
     failures = read_assumption(assumption) if assumption is not None else None
 
-    async def work(desk: "Desk") -> tuple[EndpointSight, list["PlannedRunView"]]:
-        sight = await see(desk, await find_endpoint(desk, name))
-        decisions = preview(sight.endpoint, sight.now, count, desk.cron, failures)
-        return sight, [PlannedRunView.of(each) for each in decisions]
+    async def work(desk: "Desk") -> "UpcomingRuns":
+        endpoint = await find_endpoint(desk, name)
+        at = await desk.stores.schedule.now()
+        runs = [PlannedRunView.of(each) for each in preview(endpoint, at, count, desk.cron, failures)]
+        return await load_endpoint(desk, endpoint), runs, None if runs else await load_decision(desk, endpoint)
 
-    def over(client: "Client") -> tuple[EndpointSight, list["PlannedRunView"]]:
-        runs = client.endpoints.preview(name, count=count, failures=failures)["runs"]
-        return remote.sight_of(client.endpoints.read(name)), PlannedRunView.read_all(runs)
+    def over(client: "Client") -> "UpcomingRuns":
+        runs = PlannedRunView.read_all(client.endpoints.preview(name, count=count, failures=failures)["runs"])
+        endpoint = EndpointView.model_validate(client.endpoints.read(name))
+        return endpoint, runs, None if runs else DecisionView.model_validate(client.endpoints.explain_decision(name))
 
-    sight, decisions = ask(work, over)
+    endpoint, runs, decision = ask(work, over)
     if output is Output.JSON:
-        show_json(decisions)
+        show_json(runs)
         return
-    zone = sight.endpoint.timezone
-    has_zone = sight.endpoint.cron is not None and zone != "UTC"
+    at, zone = now(), endpoint.timezone
+    has_zone = endpoint.cron is not None and zone != "UTC"
     rows = [
         (
-            clock(decision.next_run_at),
-            relative(sight.now, decision.next_run_at),
-            *([_local(decision.next_run_at, zone)] if has_zone else []),
-            rule_in_words(decision.source),
+            clock(run.next_run_at),
+            relative(at, run.next_run_at),
+            *([_local(run.next_run_at, zone)] if has_zone else []),
+            rule_in_words(run.source),
         )
-        for decision in decisions
+        for run in runs
     ]
     columns = (Column("RUN"), Column("FROM NOW"), *([Column(zone)] if has_zone else []), Column("SET BY"))
-    show_table(columns, rows, _never(sight))
+    show_table(columns, rows, _never(decision))
 
 
-def _never(sight: EndpointSight) -> str:
-    return (
-        " ".join(state_sentences(sight))
-        if state_of(sight.endpoint, sight.now) != "active"
-        else "It does not run again."
-    )
+def _never(decision: "DecisionView | None") -> str:
+    if decision is None or decision.status == "active":
+        return "It does not run again."
+    return " ".join(each.sentence for each in decision.reasons if each.part == "state")
 
 
 def _local(at: datetime, zone: str) -> str:

@@ -272,6 +272,7 @@ class DecisionView(TypedDict):
     trail: List[DecisionStepView]
     running: Union[RunView, None]
     waiting: Union[WaitView, None]
+    reasons: List[ReasonView]
     sentences: List[str]
 
 class Deleted(TypedDict):
@@ -1239,6 +1240,14 @@ class QuotasPatch(TypedDict):
 
 class Reason(TypedDict):
     reason: NotRequired[str]
+
+class ReasonView(TypedDict):
+    part: Literal['state', 'waiting', 'running', 'plan', 'note']
+    kind: Literal['archived', 'parked', 'job-paused', 'paused', 'paused-by', 'deferred', 'planned', 'waiting', 'advice', 'running', 'earlier-plan', 'run-requested', 'no-scheduler', 'undecided', 'decided', 'step', 'hint', 'contradiction', 'refused', 'proposed', 'failures']
+    text: str
+    command: Union[str, None]
+    at: Union[str, None]
+    author: Union[str, None]
 
 class RecentRuns(TypedDict):
     endpoint_id: str

@@ -8,7 +8,8 @@ from mainspring.domain.schedule.changes import Change
 from mainspring.mcp.tool import ToolCaller
 from mainspring.mcp.untrusted import clipped
 from mainspring.operations.endpoints import Desk, find_endpoint
-from mainspring.views.shapes import Shape, endpoint_shape
+from mainspring.views.endpoint import load_endpoint
+from mainspring.views.view import JsonObject
 
 TEXT_MAX = 4_096  # a request body may have a million characters, and an assistant pays for each
 NOT_A_CHANGE = ("version", "updated_at")
@@ -22,10 +23,10 @@ class EndpointChangeTarget(Protocol):
     def dry_run(self) -> bool: ...
 
 
-async def act(visit: ToolCaller, wanted: EndpointChangeTarget, deed: Callable[[Desk], Awaitable[Change]]) -> Shape:
+async def act(visit: ToolCaller, wanted: EndpointChangeTarget, deed: Callable[[Desk], Awaitable[Change]]) -> JsonObject:
     desk = visit.desk_for(wanted.dry_run)
-    before = await shape_of(desk, await find_endpoint(desk, wanted.endpoint))
-    after = await shape_of(desk, (await deed(desk)).endpoint)
+    before = await endpoint_as_json(desk, await find_endpoint(desk, wanted.endpoint))
+    after = await endpoint_as_json(desk, (await deed(desk)).endpoint)
     changes = {
         name: {"from": before[name], "to": value}
         for name, value in after.items()
@@ -34,9 +35,7 @@ async def act(visit: ToolCaller, wanted: EndpointChangeTarget, deed: Callable[[D
     return {"dry_run": wanted.dry_run, "changes": changes, "endpoint": after}
 
 
-async def shape_of(desk: Desk, endpoint: Endpoint) -> Shape:
-    shape = endpoint_shape(endpoint, endpoint.job, await desk.stores.schedule.now())
-    for name in ("body", "description"):
-        text = shape[name]
-        shape[name] = clipped(text, TEXT_MAX) if isinstance(text, str) else text
-    return shape
+async def endpoint_as_json(desk: Desk, endpoint: Endpoint) -> JsonObject:
+    view = await load_endpoint(desk, endpoint)
+    body = None if view.body is None else clipped(view.body, TEXT_MAX)
+    return view.as_json() | {"body": body, "description": clipped(view.description, TEXT_MAX)}

@@ -27,7 +27,7 @@ from mainspring.mcp.arguments import (
     refuse_both,
 )
 from mainspring.mcp.endpoint_arguments import CheckEndpoint, CreateEndpoint, EditEndpoint, apply_arguments
-from mainspring.mcp.endpoint_change import act, shape_of
+from mainspring.mcp.endpoint_change import act, endpoint_as_json
 from mainspring.mcp.tool import Arguments, Toolbox, ToolCaller
 from mainspring.mcp.untrusted import body_as_data, headers_as_data
 from mainspring.operations import endpoints as operations
@@ -37,13 +37,16 @@ from mainspring.operations.runs import wait_for_requested_run
 from mainspring.operations.test_run import check_endpoint as check
 from mainspring.operations.test_run import test_endpoint as test
 from mainspring.ports.endpoints import EndpointFilter
+from mainspring.views.endpoint import EndpointView, HealthWindow, OutcomeView
 from mainspring.views.run import RunView
-from mainspring.views.shapes import Shape, endpoint_shape, health_shape
+from mainspring.views.view import JsonObject
 
-SUMMARY = (
-    "id name job status url method cron interval_ms timezone next_run_at source running last_run_at last_status "
-    "failure_count paused_until"
-).split()
+SUMMARY = set(
+    (
+        "id name job status url method cron interval_ms timezone next_run_at source running last_run_at last_status "
+        "failure_count paused_until"
+    ).split()
+)
 
 CHECKED_EVERY_MS = 60_000  # a call that is only checked needs a schedule too, and none was given
 WAIT_S_MAX = 60  # an assistant that waits longer should ask for the run later
@@ -65,7 +68,7 @@ class ListEndpoints(Arguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def list_endpoints(visit: ToolCaller, wanted: ListEndpoints) -> Shape:
+async def list_endpoints(visit: ToolCaller, wanted: ListEndpoints) -> JsonObject:
     """List endpoints by name, in short: status, schedule, next and last run. get_endpoint shows one in full."""
     desk = visit.desk
     job_id = (await find_job(desk, wanted.job)).id if wanted.job is not None else None
@@ -74,15 +77,15 @@ async def list_endpoints(visit: ToolCaller, wanted: ListEndpoints) -> Shape:
     page = EndpointFilter(job_id, wanted.archived, after, wanted.limit)
     found = await desk.stores.endpoints.endpoints(desk.tenant_id, page)
     now = await desk.stores.schedule.now()
-    shapes = [endpoint_shape(endpoint, endpoint.job, now) for endpoint in found]
+    views = [EndpointView.of(endpoint, now) for endpoint in found]
     return {
-        "endpoints": [{name: shape[name] for name in SUMMARY} for shape in shapes],
+        "endpoints": [view.model_dump(mode="json", include=SUMMARY) for view in views],
         "next": f"{found[-1].id} {found[-1].name}" if len(found) == wanted.limit else None,
     }
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def get_endpoint(visit: ToolCaller, wanted: OneEndpoint) -> Shape:
+async def get_endpoint(visit: ToolCaller, wanted: OneEndpoint) -> JsonObject:
     """Show one endpoint: what it calls, its schedule and limits, its hints, its state and its next run.
 
     `health` says how its runs of the last hour, day, week and month went.
@@ -91,11 +94,14 @@ async def get_endpoint(visit: ToolCaller, wanted: OneEndpoint) -> Shape:
     endpoint = await find_endpoint(desk, wanted.endpoint)
     now = await desk.stores.schedule.now()
     results = await desk.stores.look.results(desk.tenant_id, endpoint.id, now - LONGEST)
-    return {**await shape_of(desk, endpoint), "health": [health_shape(each) for each in sum_up(results, now)]}
+    return {
+        **await endpoint_as_json(desk, endpoint),
+        "health": [HealthWindow.of(each).as_json() for each in sum_up(results, now)],
+    }
 
 
 @box.tool(Scope.WRITE)
-async def create_endpoint(visit: ToolCaller, wanted: CreateEndpoint) -> Shape:
+async def create_endpoint(visit: ToolCaller, wanted: CreateEndpoint) -> JsonObject:
     """Create an endpoint: a URL to call, and either an interval or a cron expression. Its first run is planned at once.
 
     check_endpoint tries the call before anything is stored.
@@ -103,11 +109,11 @@ async def create_endpoint(visit: ToolCaller, wanted: CreateEndpoint) -> Shape:
     desk = visit.desk_for(wanted.dry_run)
     blank = EndpointConfig(wanted.name, HttpAction(wanted.url))
     endpoint = await operations.add_endpoint(desk, apply_arguments(blank, wanted))
-    return {"dry_run": wanted.dry_run, "endpoint": await shape_of(desk, endpoint)}
+    return {"dry_run": wanted.dry_run, "endpoint": await endpoint_as_json(desk, endpoint)}
 
 
 @box.tool(Scope.WRITE, repeats=True)
-async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> Shape:
+async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> JsonObject:
     """Change what is given about an endpoint, and nothing else; the answer says what changed, moved runs included."""
 
     def edited(old: EndpointConfig) -> EndpointConfig:
@@ -117,14 +123,14 @@ async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> Shape:
 
 
 @box.tool(Scope.WRITE, destroys=True, repeats=True)
-async def archive_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> Shape:
+async def archive_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> JsonObject:
     """Take an endpoint out of the schedule for good. It is kept with its runs, and its name is free again."""
     await _confirm(visit.desk, wanted, "take it out of the schedule for good")
     return await act(visit, wanted, lambda desk: operations.archive_endpoint(desk, wanted.endpoint))
 
 
 @box.tool(Scope.WRITE, destroys=True)
-async def delete_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> Shape:
+async def delete_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> JsonObject:
     """Delete an endpoint and all its runs. There is no way back; archive_endpoint keeps them."""
     await _confirm(visit.desk, wanted, "delete it with all its runs, without a way back")
     endpoint = await operations.delete_endpoint(visit.desk_for(wanted.dry_run), wanted.endpoint)
@@ -144,7 +150,7 @@ class PauseEndpoint(ChangeEndpoint):
 
 
 @box.tool(Scope.RUN, repeats=True)
-async def pause_endpoint(visit: ToolCaller, wanted: PauseEndpoint) -> Shape:
+async def pause_endpoint(visit: ToolCaller, wanted: PauseEndpoint) -> JsonObject:
     """Stop an endpoint for a while, or until it is resumed; with `resume`, let it run again. Runs in flight end."""
     refuse_both(wanted.until, wanted.duration, "until and duration", "until")
     if wanted.resume:
@@ -166,7 +172,7 @@ async def pause_endpoint(visit: ToolCaller, wanted: PauseEndpoint) -> Shape:
 
 
 @box.tool(Scope.RUN, repeats=True, calls_out=True)
-async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> Shape:
+async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> JsonObject:
     """Ask the scheduler to run an endpoint now. The schedule keeps its cadence; list_runs shows the run once it began.
 
     While the endpoint runs, one more run is queued; further requests join it. With `wait`, `run` tells how it ended;
@@ -192,7 +198,7 @@ async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> Shape:
 
 
 @box.tool(Scope.RUN, calls_out=True)
-async def test_endpoint(visit: ToolCaller, wanted: CallEndpoint) -> Shape:
+async def test_endpoint(visit: ToolCaller, wanted: CallEndpoint) -> JsonObject:
     """Call an endpoint once, right now, and show what came back. Recorded as a test; the schedule does not change."""
     run, outcome = await test(visit.desk, visit.caller, wanted.endpoint)
     endpoint = await find_endpoint(visit.desk, run.endpoint_id)
@@ -200,7 +206,7 @@ async def test_endpoint(visit: ToolCaller, wanted: CallEndpoint) -> Shape:
 
 
 @box.tool(Scope.RUN, calls_out=True)
-async def check_endpoint(visit: ToolCaller, wanted: CheckEndpoint) -> Shape:
+async def check_endpoint(visit: ToolCaller, wanted: CheckEndpoint) -> JsonObject:
     """Try a call before it is stored: the same checks, the same request, nothing recorded and nothing created."""
     blank = EndpointConfig("check", HttpAction(wanted.url), interval_ms=CHECKED_EVERY_MS)
     _, outcome = await check(visit.desk, visit.caller, apply_arguments(blank, wanted))
@@ -218,17 +224,8 @@ async def _confirm(desk: Desk, wanted: RemoveEndpoint, deed: str) -> None:
         )
 
 
-def _outcome(outcome: Outcome, max_bytes: int) -> Shape:
-    phases = outcome.phases
-    return {
-        "status": outcome.status.value,
-        "status_code": outcome.status_code,
-        "duration_ms": outcome.duration_ms,
-        "address": outcome.address,
-        "error_code": outcome.error_code,
-        "error": outcome.error,
-        "retry_after_s": outcome.retry_after_s,
-        "phases": None if phases is None else {name: getattr(phases, name) for name in phases.__struct_fields__},
+def _outcome(outcome: Outcome, max_bytes: int) -> JsonObject:
+    return OutcomeView.of(outcome).as_json() | {
         "headers": headers_as_data(outcome.headers),
         "body": None if outcome.body is None else body_as_data(outcome.body, max_bytes),
     }

@@ -23,11 +23,9 @@ from mainspring.mcp.tool import Toolbox, ToolCaller
 from mainspring.operations import endpoints as operations
 from mainspring.operations.endpoints import find_endpoint
 from mainspring.operations.preview import preview
-from mainspring.operations.proposals import pending_of
-from mainspring.operations.runs import find_wait
 from mainspring.views.decision import PlannedRunView
-from mainspring.views.sentences import EndpointSight, why_shape
-from mainspring.views.shapes import Shape
+from mainspring.views.view import JsonObject
+from mainspring.views.why import load_decision
 
 PREVIEW_MAX = 100
 
@@ -49,7 +47,7 @@ class PutHint(ChangeEndpoint):
 
 
 @box.tool(Scope.RUN, repeats=True)
-async def put_hint(visit: ToolCaller, wanted: PutHint) -> Shape:
+async def put_hint(visit: ToolCaller, wanted: PutHint) -> JsonObject:
     """Change when an endpoint runs, for a while: at another interval, or once at an instant unless it runs earlier.
 
     Give one of every, at, after and clear. A hint expires by itself; the limits and pauses of the endpoint win over
@@ -91,21 +89,15 @@ class Why(OneEndpoint):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def why(visit: ToolCaller, wanted: Why) -> Shape:
+async def why(visit: ToolCaller, wanted: Why) -> JsonObject:
     """Explain when an endpoint runs next, and why: each rule of the decision, what it asked for, why it won or lost.
 
     With count, also the next runs and the rule that sets each; with failures, what they would be after those.
     """
     desk = visit.desk
     endpoint = await find_endpoint(desk, wanted.endpoint)
-    workers = await desk.stores.presence.alive()
-    has_scheduler = any(worker.kind == "scheduler" for worker in workers)
-    run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
     now = await desk.stores.schedule.now()
-    sight = EndpointSight(
-        endpoint, endpoint.job, now, has_scheduler, await find_wait(desk, endpoint), await pending_of(desk, endpoint)
-    )
-    told = why_shape(sight, run)
+    decision = await load_decision(desk, endpoint)
     decisions = preview(endpoint, now, wanted.count, desk.cron, wanted.failures) if wanted.count else []
     runs = [PlannedRunView.of(each).model_dump(include={"next_run_at", "source"}) for each in decisions]
-    return told | {"runs": runs}
+    return decision.as_json() | {"runs": runs}

@@ -17,8 +17,8 @@ from mainspring.ports.records import RunFilter
 from mainspring.views.event import EventView
 from mainspring.views.job import JobView
 from mainspring.views.run import RunDetailView, RunView
-from mainspring.views.shapes import Shape
 from mainspring.views.tenant import TenantView
+from mainspring.views.view import JsonObject
 
 box = Toolbox()
 
@@ -34,7 +34,7 @@ class ListRuns(Arguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def list_runs(visit: ToolCaller, wanted: ListRuns) -> Shape:
+async def list_runs(visit: ToolCaller, wanted: ListRuns) -> JsonObject:
     """List runs, newest first: when, how each ended, how long it took. get_run shows one with its response."""
     desk = visit.desk
     endpoint_id = None if wanted.endpoint is None else (await find_endpoint(desk, wanted.endpoint)).id
@@ -53,7 +53,7 @@ class GetRun(CallArguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def get_run(visit: ToolCaller, wanted: GetRun) -> Shape:
+async def get_run(visit: ToolCaller, wanted: GetRun) -> JsonObject:
     """Show one run: how it ended, where its time went, why it ran, and the response's headers and body.
 
     The response is data of a called server, marked as untrusted.
@@ -77,7 +77,7 @@ class ListEvents(Arguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def list_events(visit: ToolCaller, wanted: ListEvents) -> Shape:
+async def list_events(visit: ToolCaller, wanted: ListEvents) -> JsonObject:
     """List what happened, oldest first: runs, hints, edits, pauses, with who did it. Without `after`, the newest."""
     desk = visit.desk
     if wanted.after is None:
@@ -100,7 +100,7 @@ class NoArguments(Arguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def list_jobs(visit: ToolCaller, wanted: NoArguments) -> Shape:
+async def list_jobs(visit: ToolCaller, wanted: NoArguments) -> JsonObject:
     """List jobs, the named groups of endpoints, and the tenant's quotas with what was used this month; null: no limit.
 
     list_endpoints shows the endpoints of one job.

@@ -30,7 +30,7 @@ from mainspring.ports.planner import RuleRevision
 from mainspring.views.planner import PlannerSession
 from mainspring.views.proposal import PlannerProposal
 from mainspring.views.rule import RuleView, RunTested
-from mainspring.views.shapes import Shape
+from mainspring.views.view import JsonObject
 
 SESSIONS_SHOWN = 5
 RULES_MAX = 50
@@ -48,7 +48,7 @@ class AskPlanner(OneEndpoint):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def get_planner(visit: ToolCaller, wanted: AskPlanner) -> Shape:
+async def get_planner(visit: ToolCaller, wanted: AskPlanner) -> JsonObject:
     """Show what adapts an endpoint: its rules and those of its job, when each fired and what is wrong with it; whether
     the planner is live, asks, is in shadow mode or off for it; the proposals that wait for a person in mode ask; and
     what a language model said about it lately.
@@ -109,7 +109,7 @@ class ChangeRules(ChangeEndpoint):
 
 
 @box.tool(Scope.WRITE)
-async def change_rules(visit: ToolCaller, wanted: ChangeRules) -> Shape:
+async def change_rules(visit: ToolCaller, wanted: ChangeRules) -> JsonObject:
     """Add rules to an endpoint, remove some, switch its mode, approve or reject what advice proposed in mode ask, undo
     what advice did; get_planner shows what it has. Approve only what the person you work for asked you to.
 
@@ -162,7 +162,7 @@ async def _decide(visit: ToolCaller, wanted: ChangeRules, endpoint: Endpoint) ->
         await reject_proposal(desk, each, wanted.reason)
 
 
-async def _proposals(visit: ToolCaller, endpoint: Endpoint) -> list[Shape]:
+async def _proposals(visit: ToolCaller, endpoint: Endpoint) -> list[JsonObject]:
     """What waits for a person. The words of a model are marked as untrusted data."""
     now = await visit.desk.stores.schedule.now()
     found = [PlannerProposal.of(each, endpoint.name, now) for each in await pending_of(visit.desk, endpoint)]
@@ -174,7 +174,7 @@ async def _proposals(visit: ToolCaller, endpoint: Endpoint) -> list[Shape]:
     ]
 
 
-async def _tested(visit: ToolCaller, owner: RuleOwner, rules: list[Rule], count: int) -> Shape:
+async def _tested(visit: ToolCaller, owner: RuleOwner, rules: list[Rule], count: int) -> JsonObject:
     """Recorded runs at which a rule fires or fails, oldest first, and how many runs were looked at."""
     if not count:
         return {}
@@ -185,7 +185,7 @@ async def _tested(visit: ToolCaller, owner: RuleOwner, rules: list[Rule], count:
     }
 
 
-def _marked(session: PlannerSession) -> Shape:
+def _marked(session: PlannerSession) -> JsonObject:
     calls = [call.as_json() | {"result": marked(call.result)} for call in session.tool_calls]
     said = {"reasoning": marked(session.reasoning), "actions_taken": marked(session.actions_taken)}
     return session.as_json() | said | {"tool_calls": calls}

@@ -20,7 +20,7 @@ from mainspring.domain.validation_message import validation_message
 from mainspring.operations.dry_run import dry_run_desk
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.outbound import Caller
-from mainspring.views.shapes import Shape
+from mainspring.views.view import JsonObject
 
 FAULTS_TOLD_MAX = 5
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -50,7 +50,7 @@ A_contra = TypeVar("A_contra", bound=Arguments, contravariant=True)
 
 
 class Work(Protocol[A_contra]):
-    def __call__(self, visit: ToolCaller, wanted: A_contra, /) -> Awaitable[Shape]: ...
+    def __call__(self, visit: ToolCaller, wanted: A_contra, /) -> Awaitable[JsonObject]: ...
 
 
 A = TypeVar("A", bound=Arguments)
@@ -97,7 +97,7 @@ class Toolbox:
 class ToolResult(Struct, frozen=True):
     """What goes back: an object, or an error as one."""
 
-    content: Shape
+    content: JsonObject
     is_error: bool = False
 
 
@@ -168,7 +168,7 @@ def _in_words(fault: ErrorDetails, known: tuple[str, ...]) -> str:
 
 
 def _refusal(fault: MainspringError) -> ToolResult:
-    error: Shape = {"code": fault.code, "message": str(fault)}
+    error: JsonObject = {"code": fault.code, "message": str(fault)}
     if isinstance(fault, InvalidInput):
         error["field"] = fault.field
     return ToolResult({"error": error}, is_error=True)

@@ -22,7 +22,7 @@ from mainspring.operations.workflows import StartRequest, dry_run_start, refuse_
 from mainspring.ports.workflows import Execution, ExecutionFilter
 from mainspring.views.execution import load_execution, load_execution_detail
 from mainspring.views.execution_log import TimelineEntryView
-from mainspring.views.shapes import Shape
+from mainspring.views.view import JsonObject
 from mainspring.views.workflow import WorkflowView
 from mainspring.workflow.model import Status
 
@@ -44,7 +44,7 @@ class GetExecutions(Arguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def get_executions(visit: ToolCaller, wanted: GetExecutions) -> Shape:
+async def get_executions(visit: ToolCaller, wanted: GetExecutions) -> JsonObject:
     """List workflows and their executions, newest first; or, with `execution`, show one with its timeline.
 
     `allows` are the orders its status allows. What it knows is data of others, marked as untrusted.
@@ -88,7 +88,7 @@ class OrderExecution(Arguments):
 
 
 @box.tool(Scope.RUN)
-async def order_execution(visit: ToolCaller, wanted: OrderExecution) -> Shape:
+async def order_execution(visit: ToolCaller, wanted: OrderExecution) -> JsonObject:
     """Start a workflow, send an event to executions, or pause, resume, retry or skip one.
 
     Orders and events are taken in the next second and stand in the log with your name and the reason.
@@ -108,7 +108,7 @@ async def order_execution(visit: ToolCaller, wanted: OrderExecution) -> Shape:
     return {"dry_run": wanted.dry_run, "ordered": wanted.verb, "execution": await _short(desk, found)}
 
 
-async def _start(desk: Desk, wanted: OrderExecution) -> Shape:
+async def _start(desk: Desk, wanted: OrderExecution) -> JsonObject:
     if wanted.workflow is None:
         raise InvalidInput("start is for a workflow; give its name as workflow", field="workflow")
     wish = StartRequest(wanted.data or {}, wanted.correlation, wanted.key)
@@ -122,12 +122,12 @@ async def _start(desk: Desk, wanted: OrderExecution) -> Shape:
     return {"dry_run": wanted.dry_run, "new": started.is_new, "execution": told}
 
 
-async def _short(desk: Desk, execution: Execution) -> Shape:
+async def _short(desk: Desk, execution: Execution) -> JsonObject:
     view = await load_execution(desk, execution)
     return view.as_json() | {"error": clipped(view.error, 500)}
 
 
-async def _one(desk: Desk, execution: Execution) -> Shape:
+async def _one(desk: Desk, execution: Execution) -> JsonObject:
     clock = await clock_of(desk, execution)
     full = (await load_execution_detail(desk, execution)).as_json()
     inside = json.dumps({name: full.pop(name) for name in INSIDE}, ensure_ascii=False)

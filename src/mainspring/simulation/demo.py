@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import LIMIT_MS_MIN, EndpointConfig, with_inputs
+from mainspring.domain.instant import rfc3339
 from mainspring.domain.notify.subscription import DestinationKind
 from mainspring.domain.run import HttpAction
 from mainspring.domain.schedule.hint import HINT_INTERVAL_MS_MIN
@@ -24,7 +25,7 @@ from mainspring.operations.workflows import publish_workflow, start_execution
 from mainspring.ports.notifications import Messenger
 from mainspring.simulation.scenario import Scenario, ScenarioTarget, Span, load_scenario, milliseconds
 from mainspring.simulation.shop import Received, Shop
-from mainspring.views.shapes import Shape, instant
+from mainspring.views.view import JsonObject
 
 SPEED = 15.0  # forty minutes in 2m40s, with every duration of the scenario still a whole number of seconds
 BEGINS_AT = 3.5  # the first day starts shortly before its surge, so that something happens soon
@@ -128,7 +129,7 @@ class Day:
         await asyncio.sleep(max(minutes * 60 / self._shop.speed, 0.05))
 
 
-def shop_shape(shop: Shop) -> Shape:
+def shop_shape(shop: Shop) -> JsonObject:
     """The progress of the day, for the web UI."""
     return {
         "name": shop.scenario.name,
@@ -141,7 +142,7 @@ def shop_shape(shop: Shop) -> Shape:
         "phases": [{**entry, "from": float(str(entry["from"]))} for entry in shop.scenario.curve],
         "endpoints": [{"name": name, "group": target.group} for name, target in shop.scenario.endpoints.items()],
         "messages": [
-            {"at": instant(each.at), "type": each.type, "title": each.title, "text": each.text}
+            {"at": rfc3339(each.at), "type": each.type, "title": each.title, "text": each.text}
             for each in reversed(shop.received)
         ],
     }

@@ -1,25 +1,24 @@
 """Instants, spans, hints and decisions in words: the same sentences at every door.
 
-Nothing here reads a clock: what time it is comes with what was seen.
+Nothing here reads a clock: every function takes the time as `now`.
 """
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mainspring.domain.duration import format_duration
 from mainspring.domain.instant import FOREVER
-from mainspring.views.shapes import Shape, instant, state_of, wait_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mainspring.domain.advice.proposal import StoredProposal
     from mainspring.domain.endpoint import Endpoint
-    from mainspring.domain.run import Run
     from mainspring.domain.schedule.governor import DecisionStep
     from mainspring.domain.schedule.queue import QueueWait
     from mainspring.views.decision import DecisionStepView
+    from mainspring.views.endpoint import EndpointView
 
+MASK = "••••"  # in place of a secret
 RULES = {
     "baseline-cron": "The cron schedule",
     "baseline-interval": "The interval",
@@ -32,53 +31,6 @@ RULES = {
     "overdue": "The rule for what is overdue",
     "faulty": "The rule for what fails inside",
 }
-
-
-class EndpointSight(NamedTuple):
-    """An endpoint, its job's name, the store's time, whether a scheduler is running, what it waits for, and more."""
-
-    endpoint: "Endpoint"
-    job: str
-    now: datetime
-    has_scheduler: bool = True
-    wait: "QueueWait | None" = None
-    proposals: "Sequence[StoredProposal]" = ()  # that are pending
-
-    @property
-    def shaped(self) -> tuple["Endpoint", str, datetime]:
-        return self.endpoint, self.job, self.now
-
-
-def why_shape(sight: EndpointSight, running: "Run | None") -> Shape:
-    """Why an endpoint runs when it does, for programs and for people."""
-    from mainspring.domain.schedule.governor import decode_trail
-    from mainspring.views.decision import DecisionStepView
-    from mainspring.views.run import RunView
-
-    endpoint = sight.endpoint
-    return {
-        "endpoint": endpoint.name,
-        "status": state_of(endpoint, sight.now),
-        "next_run_at": instant(endpoint.next_run_at),
-        "source": endpoint.source,
-        "trail": [DecisionStepView.from_value(step).as_json() for step in decode_trail(endpoint.trail)],
-        "running": None if running is None else RunView.of(running, endpoint.name).as_json(),
-        "waiting": None if sight.wait is None else _wait_in_full(sight, sight.wait),
-        "sentences": why_sentences(sight, running),
-    }
-
-
-def _wait_in_full(sight: EndpointSight, wait: "QueueWait") -> Shape:
-    due_at = sight.endpoint.due_at
-    return wait_shape(wait, due_at) | {"text": wait_sentence(wait, sight.now, due_at), "advice": wait_advice(wait)}
-
-
-def why_sentences(sight: EndpointSight, running: "Run | None") -> list[str]:
-    """Its state, what it waits for, its present run, the decision step by step, what else counts."""
-    from mainspring.domain.schedule.governor import decode_trail
-
-    steps = decode_trail(sight.endpoint.trail)
-    return [*state_sentences(sight), *_waiting(sight), *_running(sight, running), *_decided(steps), *_more(sight)]
 
 
 def step_sentence(
@@ -101,60 +53,7 @@ def step_sentence(
     return f"{who} asked for {at} and {step.verdict}: {step.why}."
 
 
-def state_sentences(sight: EndpointSight) -> list[str]:
-    """What stops it, or when it runs and on whose word."""
-    endpoint, now = sight.endpoint, sight.now
-    name = f"{endpoint.name!r}"
-    match state_of(endpoint, now):
-        case "archived":
-            return [f"{name} was archived {when(now, endpoint.archived_at)} and never runs again."]
-        case "parked":
-            return [
-                f"{name} was parked {when(now, endpoint.parked_at)}: {endpoint.parked_reason}.",
-                f"It does not run until it is resumed: mainspring endpoint resume {name}.",
-            ]
-        case "job-paused":
-            return [f"{name} does not run because its job is not active: mainspring job resume {sight.job!r}."]
-        case "paused":
-            until = (
-                "until it is resumed"
-                if _is_forever(endpoint.paused_until)
-                else f"until {when(now, endpoint.paused_until)}"
-            )
-            reason = f", because: {endpoint.pause_reason}" if endpoint.pause_reason else ""
-            return [f"{name} is paused {until}{reason}.", *_who_may_resume(endpoint)]
-        case "deferred":
-            return [
-                f"{name} waits until {when(now, endpoint.deferred_until)} because its tenant used up its runs of the "
-                "month: mainspring tenant set --runs-per-month raises the quota."
-            ]
-        case _:
-            return _planned(sight)
-
-
-def _who_may_resume(endpoint: "Endpoint") -> list[str]:
-    from mainspring.domain.advice.authority import Authority, authority_of
-    from mainspring.domain.schedule.hint import author_in_words
-
-    if not endpoint.pause_author:
-        return []
-    paused = f"It was paused by {author_in_words(endpoint.pause_author)}"
-    if endpoint.advice_may_resume:
-        return [f"{paused}; rules, workflows and the model may resume it."]
-    if authority_of(endpoint.pause_author) is Authority.PERSON:
-        return [f"{paused}; only a person can resume it: mainspring endpoint resume {endpoint.name!r}."]
-    return [f"{paused}."]
-
-
-def _planned(sight: EndpointSight) -> list[str]:
-    endpoint, now = sight.endpoint, sight.now
-    if endpoint.next_run_at is None:
-        return [f"{endpoint.name!r} has no next run."]
-    verb = "runs next" if endpoint.next_run_at > now else "was due"
-    return [f"{endpoint.name!r} {verb} at {when(now, endpoint.next_run_at)}, set by {source_in_words(endpoint)}."]
-
-
-def source_in_words(endpoint: "Endpoint") -> str:
+def source_in_words(endpoint: "Endpoint | EndpointView") -> str:
     """`the interval hint of rule night`: what set the next run, and for a hint, who wrote it."""
     from mainspring.domain.schedule.governor import AI_INTERVAL, AI_ONE_SHOT
     from mainspring.domain.schedule.hint import author_in_words
@@ -167,12 +66,6 @@ def rule_in_words(rule: str) -> str:
     """`the interval hint`: a rule or a source within a sentence."""
     words = RULES.get(rule, rule)
     return f"{words[0].lower()}{words[1:]}"
-
-
-def _waiting(sight: EndpointSight) -> list[str]:
-    if sight.wait is None or not sight.has_scheduler:  # that no scheduler is running is said in another place
-        return []
-    return [wait_sentence(sight.wait, sight.now, sight.endpoint.due_at), wait_advice(sight.wait)]
 
 
 def wait_sentence(wait: "QueueWait", now: datetime, due_at: datetime | None) -> str:
@@ -233,68 +126,7 @@ def wait_advice(wait: "QueueWait") -> str:
             return "To start more at once, raise MAINSPRING_CONCURRENCY, or on PostgreSQL start another scheduler."
 
 
-def _running(sight: EndpointSight, run: "Run | None") -> list[str]:
-    endpoint, now = sight.endpoint, sight.now
-    sentences: list[str] = []
-    if endpoint.is_running:
-        since = f"since {when(now, run.started_at)} " if run is not None else ""
-        sentences.append(
-            f"It is running now, {since}by worker {endpoint.claimed_by} (attempt {endpoint.attempt}, "
-            f"{endpoint.run_id}); unless it ends before {clock(endpoint.lease_until)}, another worker takes it over."
-        )
-        sentences.append("What follows is the plan as it was made before this run; its end makes the next one.")
-    if endpoint.manual_at is not None:
-        start = "starts when the present run has ended" if endpoint.is_running else "starts at once"
-        if sight.wait is not None and sight.has_scheduler:
-            start = "starts when its turn comes"
-        sentences.append(f"A run was asked for {when(now, endpoint.manual_at)} and {start}.")
-    if not sight.has_scheduler:
-        sentences.append("No scheduler is alive, so nothing runs: start one with mainspring serve.")
-    return sentences
-
-
-def _decided(steps: tuple["DecisionStep", ...]) -> list[str]:
-    if not steps:
-        return ["No decision has been made for it yet."]
-    return ["How this was decided:", *(f"  {step_sentence(step, steps)}" for step in steps)]
-
-
-def _more(sight: EndpointSight) -> list[str]:
-    """What counts at the next decision although it may not be in this one's trail."""
-    from mainspring.domain.definition import contradiction_of
-
-    endpoint = sight.endpoint
-    sentences = [f"In force: {kind}, {words}." for kind, words in hints_in_words(endpoint, sight.now)]
-    if words := contradiction_of(endpoint.cron, endpoint.max_interval_ms, endpoint.id):
-        sentences.append(f"{words[0].upper()}{words[1:]}.")
-    if (refused := endpoint.refused_advice) is not None:
-        from mainspring.domain.schedule.hint import author_in_words
-
-        who = author_in_words(refused.author)
-        sentences.append(f"Refused {when(sight.now, refused.at)}: {who} asked for: {refused.does}. {refused.because}.")
-    sentences += [_proposed(each, sight.now) for each in sight.proposals]
-    if endpoint.failure_count:
-        many = "run" if endpoint.failure_count == 1 else f"{endpoint.failure_count} runs"
-        sentences.append(
-            f"The last {many} failed; a success ends the backoff, and so do a run by hand and mainspring endpoint "
-            "reset, after which failures count anew."
-        )
-    return sentences
-
-
-def _proposed(proposal: "StoredProposal", now: datetime) -> str:
-    from mainspring.domain.schedule.hint import author_in_words
-
-    who, until = author_in_words(proposal.author), when(now, proposal.expires_at)
-    what = f"Proposed, and not applied until a person approves it: {proposal.does}, by {who} ({proposal.reason})"
-    return f"{what}. It expires at {until}: mainspring proposals approve {proposal.id}, or reject."
-
-
-def _is_forever(at: datetime | None) -> bool:
-    return at is not None and at >= FOREVER
-
-
-def hints_in_words(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
+def hints_in_words(endpoint: "Endpoint | EndpointView", now: datetime) -> list[tuple[str, str]]:
     from mainspring.domain.schedule.hint import author_in_words
 
     fields: list[tuple[str, str]] = []

@@ -21,6 +21,7 @@ At = Annotated[
 ]
 OrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]  # "" in the domain is null at the doors
 Unreadable = ValidationError  # what `model_validate` raises if the JSON is not that of the view
+JsonObject = dict[str, object]  # as a door gives it out
 MANAGED_BY = "The configuration file that describes it, if one does."
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ class View(BaseModel):
     model_config = ConfigDict(json_schema_serialization_defaults_required=True, from_attributes=True, frozen=True)
 
     @classmethod
-    def from_value(cls, value: object, **others: object) -> Self:
+    def from_value(cls, value: object, /, **others: object) -> Self:
         """A view with `others`; every further field is the attribute of `value` that has its name."""
         taken = {name: getattr(value, name) for name in cls.model_fields if name not in others}
         return cls.model_validate({**taken, **others})

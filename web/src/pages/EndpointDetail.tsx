@@ -394,10 +394,7 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
   const nowMs = useNow();
   const isFirst =
     endpoint.status === "active" && !endpoint.last_run_at && endpoint.spread && endpoint.source === "baseline-interval";
-  const waiting = decision.data?.waiting;
-  const sentences = (decision.data?.sentences ?? [])
-    .filter((each) => each !== waiting?.text && each !== waiting?.advice && !isShownElsewhere(each))
-    .map(onThisPage);
+  const reasons = (decision.data?.reasons ?? []).filter((each) => !SHOWN_ELSEWHERE.has(each.kind));
   return (
     <Card>
       <Title order={2} mb={4}>
@@ -415,9 +412,9 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
         </Text>
       )}
       <Stack gap={2} mb="md" mt={4}>
-        {sentences.map((each) => (
-          <Text key={each} size="sm" c="dimmed" className="breaks">
-            {each}
+        {reasons.map((each) => (
+          <Text key={each.text} size="sm" c="dimmed" className="breaks">
+            {each.text}
           </Text>
         ))}
       </Stack>
@@ -431,15 +428,8 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-/** The sentences are those of the command line; what it names as a command is a button here. */
-const onThisPage = (sentence: string): string =>
-  sentence
-    .replace("mainspring endpoint reset", "Reset failures, under More")
-    .replace(/: mainspring endpoint resume .*\.$/, ".");
-
-/** The instant stands above, hints and steps stand below as pictures: the rest is worth reading. */
-const isShownElsewhere = (sentence: string): boolean =>
-  /^( |How this was decided|In force:|'.*' (runs next at|was due at|is paused until) )/s.test(sentence);
+/** Kinds of reasons that other parts of the page show: the next run, the wait, hints and the steps of the decision. */
+const SHOWN_ELSEWHERE = new Set(["planned", "paused", "waiting", "advice", "decided", "step", "hint"]);
 
 function NextCard({ endpoint }: { endpoint: Endpoint }) {
   const [fails, setFails] = useState(false);

@@ -8,7 +8,7 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.domain.run import Header, HttpAction
 from mainspring.inputs.endpoint import EndpointSettings
 from mainspring.inputs.values import Duration, Instant, Text
-from mainspring.views.shapes import MASK
+from mainspring.views.sentences import MASK
 
 EXAMPLE: dict[str, JsonValue] = {
     "name": "billing",

@@ -8,13 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from mainspring.api.access import Reading
-from mainspring.api.models.answers import Activity, RecentRuns, Stats, Upcoming
 from mainspring.api.models.fields import Limit
 from mainspring.domain.health import percentile
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.filters import RunListFilter
+from mainspring.views.dashboard import Activity, ActivityHour, RecentRuns, RunMarkView, Stats, Upcoming
 from mainspring.views.run import RunView
-from mainspring.views.shapes import Shape, instant
 from mainspring.views.view import PageOf
 
 router = APIRouter(prefix="/dashboard", tags=["dashboard"])
@@ -50,8 +49,8 @@ class ClosedHours:
         )
 
 
-@router.get("/stats", response_model=Stats)
-async def read_stats(desk: Reading, request: Request) -> Shape:
+@router.get("/stats")
+async def read_stats(desk: Reading, request: Request) -> Stats:
     """Endpoints by state, and the runs of the last 24 hours by status."""
     now = await desk.stores.schedule.now()
     states = await desk.stores.look.count_states(desk.tenant_id, now - LATE)
@@ -59,36 +58,38 @@ async def read_stats(desk: Reading, request: Request) -> Shape:
     runs: Counter[str] = Counter()
     for _, counts in await _closed_hours(request).count(desk, now, 24):
         runs.update(counts)
-    return {
-        "now": instant(now),
-        "endpoints": {each.state: each.endpoints for each in states},
-        "failing": sum(each.failing for each in alive),
-        "running": sum(each.running for each in states),
-        "late": sum(each.late for each in alive),
-        "runs": dict(runs),
-    }
+    return Stats.model_validate(
+        {
+            "now": now,
+            "endpoints": {each.state: each.endpoints for each in states},
+            "failing": sum(each.failing for each in alive),
+            "running": sum(each.running for each in states),
+            "late": sum(each.late for each in alive),
+            "runs": dict(runs),
+        }
+    )
 
 
-@router.get("/activity", response_model=Activity)
+@router.get("/activity")
 async def read_activity(
     desk: Reading, request: Request, hours: Annotated[int, Query(ge=1, le=168)] = 24, limit: Limit = 20
-) -> Shape:
+) -> Activity:
     """Runs by hour and status, and the latest ones."""
     now = await desk.stores.schedule.now()
     counted = await _closed_hours(request).count(desk, now, hours)
     latest = await desk.stores.look.runs(desk.tenant_id, RunListFilter(limit=limit))
-    return {
-        "hours": [{"at": instant(begin), "runs": dict(counts)} for begin, counts in counted],
-        "latest": [RunView.of(run, name) for run, name in latest.runs],
-    }
+    return Activity(
+        hours=[ActivityHour(at=begin, runs=dict(counts)) for begin, counts in counted],
+        latest=[RunView.of(run, name) for run, name in latest.runs],
+    )
 
 
-@router.get("/recent", response_model=PageOf[RecentRuns])
+@router.get("/recent")
 async def list_recent_runs(
     desk: Reading,
     endpoint: Annotated[list[str], Query(min_length=1, max_length=50, description="Ids of endpoints.")],
     limit: Annotated[int, Query(ge=1, le=50, description="Number of runs of each.")] = 30,
-) -> Shape:
+) -> PageOf[RecentRuns]:
     """The last runs of each of these endpoints, and their p95: what a list of endpoints draws as bars."""
     wanted = list(dict.fromkeys(endpoint))
     recent = await desk.stores.look.recent(desk.tenant_id, wanted, limit)
@@ -96,26 +97,16 @@ async def list_recent_runs(
     for endpoint_id in wanted:
         marks = recent.get(endpoint_id, [])
         took = [mark.duration_ms for mark in marks if mark.duration_ms is not None]
-        runs = [{"id": mark.id, "status": mark.status, "duration_ms": mark.duration_ms} for mark in marks]
-        items.append({"endpoint_id": endpoint_id, "runs": runs, "p95_ms": percentile(took, 0.95)})
-    return {"items": items, "next_cursor": None}
+        runs = [RunMarkView.from_value(mark) for mark in marks]
+        items.append(RecentRuns(endpoint_id=endpoint_id, runs=runs, p95_ms=percentile(took, 0.95)))
+    return PageOf(items=items, next_cursor=None)
 
 
-@router.get("/upcoming", response_model=PageOf[Upcoming])
-async def list_upcoming(desk: Reading, limit: Limit = 20) -> Shape:
+@router.get("/upcoming")
+async def list_upcoming(desk: Reading, limit: Limit = 20) -> PageOf[Upcoming]:
     """Upcoming runs, soonest first."""
     found = await desk.stores.look.upcoming(desk.tenant_id, limit)
-    items = [
-        {
-            "at": instant(min(at for at in (each.manual_at, each.next_run_at) if at is not None)),
-            "endpoint_id": each.id,
-            "endpoint": each.name,
-            "job": each.job,
-            "source": "manual" if each.manual_at is not None else each.source,
-        }
-        for each in found
-    ]
-    return {"items": items, "next_cursor": None}
+    return PageOf(items=[Upcoming.of(each) for each in found], next_cursor=None)
 
 
 def _closed_hours(request: Request) -> ClosedHours:

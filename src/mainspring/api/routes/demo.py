@@ -6,13 +6,13 @@ from mainspring.api.access import Reading
 from mainspring.api.context import Context
 from mainspring.api.cursors import seal_cursor
 from mainspring.api.problems import HttpProblem
-from mainspring.views.shapes import Shape
+from mainspring.views.view import JsonObject
 
 router = APIRouter(prefix="/demo", include_in_schema=False)
 
 
 @router.get("")
-async def read_demo(desk: Reading, request: Request) -> Shape:
+async def read_demo(desk: Reading, request: Request) -> JsonObject:
     """The shop of `mainspring demo`: the minute of its day, the messages of its pager.
 
     `since` is the cursor from which on events belong to this day.

@@ -7,15 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from mainspring.api.access import Reading, Running
-from mainspring.api.endpoint_views import act_on_endpoint, rehearse_endpoint, see, tell
-from mainspring.api.models.answers import (
-    DecisionView,
-    EndpointDryRun,
-    EndpointView,
-    HealthView,
-    RunRequested,
-    TestDryRun,
-)
+from mainspring.api.endpoint_views import act_on_endpoint, dry_run_endpoint
 from mainspring.api.models.fields import DryRun, EndpointRef
 from mainspring.api.models.requests import Pause, one_of_two
 from mainspring.domain.health import LONGEST, sum_up
@@ -25,18 +17,26 @@ from mainspring.operations.preview import preview
 from mainspring.operations.runs import wait_for_requested_run
 from mainspring.operations.test_run import test_endpoint as call_once
 from mainspring.views.decision import UpcomingRunsView
+from mainspring.views.endpoint import (
+    EndpointDryRun,
+    EndpointView,
+    HealthView,
+    RequestView,
+    RunRequested,
+    TestDryRun,
+    load_endpoint,
+)
 from mainspring.views.run import RunDetailView, RunView
-from mainspring.views.sentences import why_shape
-from mainspring.views.shapes import Shape, health_shape, instant, state_of
+from mainspring.views.why import DecisionView, load_decision
 
 router = APIRouter(prefix="/endpoints", tags=["endpoints"])
 WAIT_MS_MAX = 60_000
 
 
-@router.post("/{endpoint}/pause", response_model=EndpointView | EndpointDryRun)
+@router.post("/{endpoint}/pause")
 async def pause_endpoint(
     desk: Running, endpoint: EndpointRef, wish: Pause | None = None, dry_run: DryRun = False
-) -> Shape:
+) -> EndpointView | EndpointDryRun:
     """Pause an endpoint until a time, for a duration, or until it is resumed. Advice ends the pause only with
     `advice_may_resume`.
     """
@@ -55,14 +55,18 @@ async def pause_endpoint(
     )
 
 
-@router.post("/{endpoint}/resume", response_model=EndpointView | EndpointDryRun)
-async def resume_endpoint(desk: Running, endpoint: EndpointRef, dry_run: DryRun = False) -> Shape:
+@router.post("/{endpoint}/resume")
+async def resume_endpoint(
+    desk: Running, endpoint: EndpointRef, dry_run: DryRun = False
+) -> EndpointView | EndpointDryRun:
     """End a pause, or unpark a parked endpoint."""
     return await act_on_endpoint(desk, lambda there: endpoints.resume_endpoint(there, endpoint), dry_run)
 
 
-@router.post("/{endpoint}/reset-failures", response_model=EndpointView | EndpointDryRun)
-async def reset_failures(desk: Running, endpoint: EndpointRef, dry_run: DryRun = False) -> Shape:
+@router.post("/{endpoint}/reset-failures")
+async def reset_failures(
+    desk: Running, endpoint: EndpointRef, dry_run: DryRun = False
+) -> EndpointView | EndpointDryRun:
     """Reset the count of failures, which ends a backoff."""
     return await act_on_endpoint(desk, lambda there: endpoints.reset_failures(there, endpoint), dry_run)
 
@@ -70,7 +74,6 @@ async def reset_failures(desk: Running, endpoint: EndpointRef, dry_run: DryRun =
 @router.post(
     "/{endpoint}/run",
     status_code=202,
-    response_model=RunRequested | EndpointDryRun,
     responses={200: {"model": RunRequested | EndpointDryRun}},
 )
 async def run_endpoint(
@@ -79,14 +82,14 @@ async def run_endpoint(
     response: Response,
     wait: Annotated[Duration, Query(description="How long to wait for the end of the run: `30s`; at most 60s.")] = 0,
     dry_run: DryRun = False,
-) -> Shape:
+) -> RunRequested | EndpointDryRun:
     """Request a run now. The schedule keeps its cadence; further requests join a requested run.
 
     202: the run was requested. 200, with `wait`: it has ended, and `run` has the result.
     """
     if dry_run:
         response.status_code = 200
-        return await rehearse_endpoint(desk, lambda there: endpoints.run_endpoint(there, endpoint))
+        return await dry_run_endpoint(desk, lambda there: endpoints.run_endpoint(there, endpoint))
     requested = (await endpoints.run_endpoint(desk, endpoint)).endpoint
     run = None
     if wait:
@@ -99,34 +102,30 @@ async def run_endpoint(
             response.status_code = 200
             run = RunView.of(ended, requested.name)
             requested = await endpoints.find_endpoint(desk, requested.id)
-    return {"endpoint": await tell(desk, requested), "run": run}
+    return RunRequested(endpoint=await load_endpoint(desk, requested), run=run)
 
 
-@router.post("/{endpoint}/test", response_model=RunDetailView | TestDryRun)
+@router.post("/{endpoint}/test")
 async def test_endpoint(
     desk: Running,
     endpoint: EndpointRef,
     request: Request,
     dry_run: DryRun = False,  # noqa: PT028  # no test
-) -> Shape | RunDetailView:
+) -> RunDetailView | TestDryRun:
     """Call the endpoint once from the server and return the response. Recorded as a test; the schedule does not
     move.
     """
     found = await endpoints.find_endpoint(desk, endpoint)
     if dry_run:
-        shape = await tell(desk, found)
-        called = ("method", "url", "headers", "body", "timeout_ms")
-        return {"dry_run": True, "would_call": {name: shape[name] for name in called}}
+        return TestDryRun(would_call=RequestView.from_value(await load_endpoint(desk, found)))
     run, outcome = await call_once(desk, request.app.state.context.caller, found.id)
     return RunDetailView.of(run, found.name, outcome.body)
 
 
-@router.get("/{endpoint}/decision", response_model=DecisionView)
-async def explain_decision(desk: Reading, endpoint: EndpointRef) -> Shape:
+@router.get("/{endpoint}/decision")
+async def explain_decision(desk: Reading, endpoint: EndpointRef) -> DecisionView:
     """Why the endpoint runs when it does: every candidate, and why it won or lost."""
-    found = await endpoints.find_endpoint(desk, endpoint)
-    running = await desk.stores.runs.run(desk.tenant_id, found.run_id) if found.is_running else None
-    return why_shape(await see(desk, found), running)
+    return await load_decision(desk, await endpoints.find_endpoint(desk, endpoint))
 
 
 @router.get("/{endpoint}/preview")
@@ -145,17 +144,10 @@ async def preview_endpoint(
     return UpcomingRunsView.of(decisions, now, failures)
 
 
-@router.get("/{endpoint}/health", response_model=HealthView)
-async def read_health(desk: Reading, endpoint: EndpointRef) -> Shape:
+@router.get("/{endpoint}/health")
+async def read_health(desk: Reading, endpoint: EndpointRef) -> HealthView:
     """Health of the last hour, day, week and month."""
     found = await endpoints.find_endpoint(desk, endpoint)
     now = await desk.stores.schedule.now()
     results = await desk.stores.look.results(desk.tenant_id, found.id, now - LONGEST)
-    return {
-        "endpoint": found.name,
-        "status": state_of(found, now),
-        "failure_streak": found.failure_count,
-        "last_status": found.last_status or None,
-        "last_run_at": instant(found.last_run_at),
-        "windows": [health_shape(each) for each in sum_up(results, now)],
-    }
+    return HealthView.of(found, sum_up(results, now), now)

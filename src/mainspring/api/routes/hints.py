@@ -6,20 +6,19 @@ from fastapi import APIRouter
 
 from mainspring.api.access import Running
 from mainspring.api.endpoint_views import act_on_endpoint
-from mainspring.api.models.answers import EndpointDryRun, EndpointView
 from mainspring.api.models.fields import DryRun, EndpointRef
 from mainspring.api.models.requests import IntervalHintNew, OneShotHintNew, one_of_two
 from mainspring.domain.errors import InvalidInput
 from mainspring.operations import endpoints
-from mainspring.views.shapes import Shape
+from mainspring.views.endpoint import EndpointDryRun, EndpointView
 
 router = APIRouter(prefix="/endpoints/{endpoint}/hints", tags=["hints"])
 
 
-@router.put("/interval", response_model=EndpointView | EndpointDryRun)
+@router.put("/interval")
 async def put_interval_hint(
     desk: Running, endpoint: EndpointRef, wish: IntervalHintNew, dry_run: DryRun = False
-) -> Shape:
+) -> EndpointView | EndpointDryRun:
     """Run at this interval until the hint expires; a shorter interval takes effect immediately."""
     ttl = timedelta(milliseconds=wish.ttl)
     return await act_on_endpoint(
@@ -29,10 +28,10 @@ async def put_interval_hint(
     )
 
 
-@router.put("/one-shot", response_model=EndpointView | EndpointDryRun)
+@router.put("/one-shot")
 async def put_one_shot_hint(
     desk: Running, endpoint: EndpointRef, wish: OneShotHintNew, dry_run: DryRun = False
-) -> Shape:
+) -> EndpointView | EndpointDryRun:
     """Run once more, at a time or after a duration."""
     one_of_two(wish.at, wish.after, ("at", "after"))
     if wish.at is None and wish.after is None:
@@ -52,7 +51,7 @@ async def put_one_shot_hint(
         raise
 
 
-@router.delete("", response_model=EndpointView | EndpointDryRun)
-async def clear_hints(desk: Running, endpoint: EndpointRef, dry_run: DryRun = False) -> Shape:
+@router.delete("")
+async def clear_hints(desk: Running, endpoint: EndpointRef, dry_run: DryRun = False) -> EndpointView | EndpointDryRun:
     """Clear hints; the baseline applies again."""
     return await act_on_endpoint(desk, lambda there: endpoints.clear_hints(there, endpoint), dry_run)

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Response
 
 from mainspring.api.access import Reading, Running, Writing
-from mainspring.api.endpoint_views import rehearse_job
+from mainspring.api.endpoint_views import dry_run_job
 from mainspring.api.etags import IfMatch, job_etag, refuse_other
 from mainspring.api.models.fields import DryRun, JobRef
 from mainspring.api.models.requests import JobNew, JobPatch
@@ -28,7 +28,7 @@ async def list_jobs(desk: Reading) -> PageOf[JobView]:
 async def create_job(desk: Writing, wish: JobNew, response: Response, dry_run: DryRun = False) -> JobView | JobDryRun:
     if dry_run:
         response.status_code = 200
-        return await rehearse_job(desk, lambda there: jobs.add_job(there, wish.name, wish.description), None)
+        return await dry_run_job(desk, lambda there: jobs.add_job(there, wish.name, wish.description), None)
     job = await jobs.add_job(desk, wish.name, wish.description)
     response.headers["ETag"] = job_etag(job)
     response.headers["Location"] = f"/api/v1/jobs/{job.id}"
@@ -53,7 +53,7 @@ async def update_job(
         raise InvalidInput("name cannot be null; omit it, or give one", field="name")
     description = wish.description or "" if "description" in wish.model_fields_set else None
     if dry_run:
-        return await rehearse_job(desk, lambda there: jobs.edit_job(there, found.id, wish.name, description), found)
+        return await dry_run_job(desk, lambda there: jobs.edit_job(there, found.id, wish.name, description), found)
     edited = await jobs.edit_job(desk, found.id, wish.name, description)
     response.headers["ETag"] = job_etag(edited)
     return JobView.of(edited)
@@ -79,5 +79,5 @@ async def archive_job(desk: Writing, job: JobRef, dry_run: DryRun = False) -> Jo
 async def _set_status(desk: Desk, job: str, status: JobStatus, dry_run: bool) -> JobView | JobDryRun:
     if dry_run:
         found = await jobs.find_job(desk, job)
-        return await rehearse_job(desk, lambda there: jobs.set_job_status(there, found.id, status), found)
+        return await dry_run_job(desk, lambda there: jobs.set_job_status(there, found.id, status), found)
     return JobView.of(await jobs.set_job_status(desk, job, status))

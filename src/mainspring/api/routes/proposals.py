@@ -7,13 +7,13 @@ from fastapi import APIRouter, Path, Query
 
 from mainspring.api.access import Reading, Running
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.endpoint_views import rehearse_endpoint
-from mainspring.api.models.answers import EndpointDryRun
+from mainspring.api.endpoint_views import dry_run_endpoint
 from mainspring.api.models.fields import Cursor, DryRun, Limit
 from mainspring.api.models.planner import Rejection
 from mainspring.domain.advice.proposal import StoredProposal
 from mainspring.operations import proposals
 from mainspring.operations.endpoints import Desk
+from mainspring.views.endpoint import EndpointDryRun
 from mainspring.views.proposal import PlannerProposal, ProposalStates, load_proposals
 from mainspring.views.view import PageOf
 
@@ -53,9 +53,7 @@ async def approve_proposal(
     An expired proposal is refused (409). With `dry_run`, what it would change.
     """
     if dry_run:
-        return EndpointDryRun.model_validate(
-            await rehearse_endpoint(desk, lambda there: proposals.approve_proposal(there, proposal))
-        )
+        return await dry_run_endpoint(desk, lambda there: proposals.approve_proposal(there, proposal))
     return await _tell(desk, (await proposals.approve_proposal(desk, proposal)).proposal)
 
 
@@ -66,9 +64,7 @@ async def reject_proposal(
     """Reject a proposal. The same is not proposed again while this one would have been valid."""
     reason = "" if wish is None else wish.reason
     if dry_run:
-        return EndpointDryRun.model_validate(
-            await rehearse_endpoint(desk, lambda there: proposals.reject_proposal(there, proposal, reason))
-        )
+        return await dry_run_endpoint(desk, lambda there: proposals.reject_proposal(there, proposal, reason))
     return await _tell(desk, (await proposals.reject_proposal(desk, proposal, reason)).proposal)
 
 
