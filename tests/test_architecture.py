@@ -28,7 +28,7 @@ FORBIDDEN_NAMES = frozenset(
 
 # Room -> rooms it may import. A room is a folder or module directly under `mainspring`; new ones get a row here.
 INNER = frozenset({"domain", "workflow", "ports"})
-DOOR = INNER | {"views", "operations", "settings", "observe", "event_feed", "documents"}
+DOOR = INNER | {"inputs", "views", "operations", "settings", "observe", "event_feed", "documents"}
 ROOMS: dict[str, frozenset[str]] = {
     "domain": frozenset(),
     "workflow": frozenset({"domain"}),
@@ -42,7 +42,8 @@ ROOMS: dict[str, frozenset[str]] = {
     "workers": INNER | {"plugins", "failpoints", "settings", "observe", "event_feed"},
     "settings": frozenset({"domain"}),
     "observe": frozenset({"domain", "ports", "settings"}),
-    "documents": INNER | {"operations"},  # configuration as code: a door whose visitors are files
+    "inputs": frozenset({"domain"}),  # what API, MCP and documents take alike: one model a noun
+    "documents": INNER | {"inputs", "operations"},  # configuration as code: a door whose visitors are files
     "views": INNER | {"operations"},  # what every door shows: JSON objects and sentences, made from domain values
     "api": DOOR,
     "mcp": DOOR,
@@ -90,6 +91,8 @@ PYDANTIC_PLACES = (
     "mainspring.mcp",
     "mainspring.settings",
     "mainspring.documents",
+    "mainspring.inputs",
+    "mainspring.views",
     "mainspring.workflow.document",
 )
 

@@ -14,7 +14,7 @@ URL = "http://127.0.0.1:65001/"
 async def make(api: AsyncClient, name: str = "billing", **fields: object) -> Json:
     wish = {"name": name, "url": URL, "spread": False, **fields}
     if "cron" not in wish:
-        wish.setdefault("interval_ms", "1m")
+        wish.setdefault("every", "1m")
     answer = await api.post("/api/v1/endpoints", json=wish)
     assert answer.status_code == 201, answer.text
     return dict(answer.json())

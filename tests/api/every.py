@@ -10,12 +10,12 @@ WAITS = "name: waits\nsteps:\n  - {id: a, wait_for: {event: go, timeout: 5d}}\n 
 BODIES: dict[str, Json] = {
     "create_job": {"name": "another"},
     "update_job": {"description": "changed"},
-    "create_endpoint": {"name": "another", "url": URL, "interval_ms": "1m"},
-    "check_endpoint": {"name": "unsaved", "url": URL, "interval_ms": "1m"},
-    "update_endpoint": {"interval_ms": "7m", "name": "renamed"},
-    "pause_endpoint": {"for_ms": "1h"},
-    "put_interval_hint": {"interval_ms": "10s"},
-    "put_one_shot_hint": {"in_ms": "5s"},
+    "create_endpoint": {"name": "another", "url": URL, "every": "1m"},
+    "check_endpoint": {"name": "unsaved", "url": URL, "every": "1m"},
+    "update_endpoint": {"every": "7m", "name": "renamed"},
+    "pause_endpoint": {"duration": "1h"},
+    "put_interval_hint": {"every": "10s"},
+    "put_one_shot_hint": {"after": "5s"},
     "act_on_endpoints": {"verb": "pause", "matching": {}, "reason": "moving"},
     "archive_endpoints": {"matching": {}},
     "update_quotas": {"runs_per_month": 5},
@@ -36,7 +36,7 @@ BODIES: dict[str, Json] = {
     "draft_rules": {"endpoint": "billing"},
     "publish_workflow": {"document": WAITS.replace("5d", "6d")},
     "check_workflow": {"document": WAITS},
-    "simulate_workflow": {"document": WAITS, "events": [{"after_ms": "1d", "type": "go"}]},
+    "simulate_workflow": {"document": WAITS, "events": [{"after": "1d", "type": "go"}]},
     "start_execution": {"correlation": "order-8"},
     "start_executions": {"executions": [{"correlation": "order-9"}, {}]},
     "replay_workflow": {"document": WAITS.replace("5d", "6d")},
@@ -53,7 +53,7 @@ BODIES: dict[str, Json] = {
     "create_tenant": {"id": "acme"},
     "update_tenant": {"runs_per_month": 5},
     **{f"{verb}_execution": {"reason": "a test"} for verb in ("pause", "resume", "cancel", "retry", "skip", "erase")},
-    "run_backtest": {"endpoint": "billing", "interval_ms": "10m"},
+    "run_backtest": {"endpoint": "billing", "every": "10m"},
 }
 # What the status of the execution under test does not allow, rehearsed or not.
 NOT_NOW = ("resume_execution", "retry_execution", "erase_execution")

@@ -34,49 +34,49 @@ BAD_FIELDS: dict[str, tuple[str, dict[str, Any]]] = {
     "10 kB of cron": ("/cron", {"cron": "1," * 5_000 + "1 * * * *"}),
     "digits that are not ASCII": ("/cron", {"cron": "٣ * * * *"}),
     "a cron that is no text": ("/cron", {"cron": 5}),
-    "min above max": ("/min_interval_ms", {"interval_ms": "1m", "min_interval_ms": "2h", "max_interval_ms": "1h"}),
-    "an interval below its min": ("/interval_ms", {"interval_ms": "1m", "min_interval_ms": "2m"}),
-    "an interval above its max": ("/interval_ms", {"interval_ms": "1h", "max_interval_ms": "2m"}),
-    "a timeout above ten minutes": ("/timeout_ms", {"interval_ms": "1m", "timeout_ms": "11m"}),
-    "both a cron and an interval": ("/interval_ms", {"interval_ms": "1m", "cron": "@daily"}),
-    "neither a cron nor an interval": ("/interval_ms", {}),
+    "min above max": ("/min_interval", {"every": "1m", "min_interval": "2h", "max_interval": "1h"}),
+    "an interval below its min": ("/every", {"every": "1m", "min_interval": "2m"}),
+    "an interval above its max": ("/every", {"every": "1h", "max_interval": "2m"}),
+    "a timeout above ten minutes": ("/timeout", {"every": "1m", "timeout": "11m"}),
+    "both a cron and an interval": ("/every", {"every": "1m", "cron": "@daily"}),
+    "neither a cron nor an interval": ("/every", {}),
     "a zone that leads out of the folder": ("/timezone", {"cron": "@daily", "timezone": "../../etc/passwd"}),
     "the zone localtime": ("/timezone", {"cron": "@daily", "timezone": "localtime"}),
     "the zone posixrules": ("/timezone", {"cron": "@daily", "timezone": "posixrules"}),
     "a zone in the wrong case": ("/timezone", {"cron": "@daily", "timezone": "europe/berlin"}),
     "an empty zone": ("/timezone", {"cron": "@daily", "timezone": ""}),
     "a zone with a NUL": ("/timezone", {"cron": "@daily", "timezone": "UTC\x00"}),
-    "a name with a NUL": ("/name", {"name": "a\x00b", "interval_ms": "1m"}),
-    "half a surrogate pair": ("/name", {"name": "\ud800", "interval_ms": "1m"}),
-    "a name that turns the line around": ("/name", {"name": "gpj\u202eexe", "interval_ms": "1m"}),
-    "a name of 250 kB": ("/name", {"name": NAME_TOO_LONG, "interval_ms": "1m"}),
-    "a name of spaces": ("/name", {"name": "   ", "interval_ms": "1m"}),
-    "an empty name": ("/name", {"name": "", "interval_ms": "1m"}),
-    "a name that is a number": ("/name", {"name": 5, "interval_ms": "1m"}),
-    "a header with a line break": ("/headers", {"interval_ms": "1m", "headers": [{"name": "X", "value": "a\r\nb"}]}),
-    "a header Host": ("/headers", {"interval_ms": "1m", "headers": [{"name": "Host", "value": "evil"}]}),
+    "a name with a NUL": ("/name", {"name": "a\x00b", "every": "1m"}),
+    "half a surrogate pair": ("/name", {"name": "\ud800", "every": "1m"}),
+    "a name that turns the line around": ("/name", {"name": "gpj\u202eexe", "every": "1m"}),
+    "a name of 250 kB": ("/name", {"name": NAME_TOO_LONG, "every": "1m"}),
+    "a name of spaces": ("/name", {"name": "   ", "every": "1m"}),
+    "an empty name": ("/name", {"name": "", "every": "1m"}),
+    "a name that is a number": ("/name", {"name": 5, "every": "1m"}),
+    "a header with a line break": ("/headers", {"every": "1m", "headers": [{"name": "X", "value": "a\r\nb"}]}),
+    "a header Host": ("/headers", {"every": "1m", "headers": [{"name": "Host", "value": "evil"}]}),
     "200 headers": (
         "/headers",
-        {"interval_ms": "1m", "headers": [{"name": f"X-{n}", "value": "a"} for n in range(200)]},
+        {"every": "1m", "headers": [{"name": f"X-{n}", "value": "a"} for n in range(200)]},
     ),
-    "an interval in quotes that says nothing": ("/interval_ms", {"interval_ms": "soon"}),
-    "a negative interval": ("/interval_ms", {"interval_ms": -5}),
-    "an interval beyond every integer": ("/interval_ms", {"interval_ms": 10**30}),
-    "an interval that was rounded": ("/interval_ms", {"interval_ms": 1.5}),
-    "an interval that is true": ("/interval_ms", {"interval_ms": True}),
-    "a flag that is text": ("/spread", {"interval_ms": "1m", "spread": "yes"}),
-    "a number that is text": ("/body_cap", {"interval_ms": "1m", "body_cap": "100"}),
-    "headers that are an object": ("/headers", {"interval_ms": "1m", "headers": {"X": "a"}}),
-    "an unknown policy": ("/misfire", {"interval_ms": "1m", "misfire": "run_twice"}),
-    "a condition that does not compile": ("/condition", {"interval_ms": "1m", "condition": "status_code ==="}),
-    "another tenant": ("/tenant_id", {"interval_ms": "1m", "tenant_id": "other"}),
-    "an id": ("/id", {"interval_ms": "1m", "id": "ep_1"}),
-    "an epoch": ("/claim_epoch", {"interval_ms": "1m", "claim_epoch": 9}),
-    "a next run": ("/next_run_at", {"interval_ms": "1m", "next_run_at": "2030-01-01T00:00:00Z"}),
-    "a URL with a password": ("/url", {"interval_ms": "1m", "url": "http://user:pass@127.0.0.1:65001/"}),
-    "a URL of another scheme": ("/url", {"interval_ms": "1m", "url": "file:///etc/passwd"}),
-    "a URL with a strange address": ("/url", {"interval_ms": "1m", "url": "http://0x7f.1:65001/"}),
-    "a URL with port 0": ("/url", {"interval_ms": "1m", "url": "http://127.0.0.1:0/"}),
+    "an interval in quotes that says nothing": ("/every", {"every": "soon"}),
+    "a negative interval": ("/every", {"every": -5}),
+    "an interval beyond every integer": ("/every", {"every": 10**30}),
+    "an interval that was rounded": ("/every", {"every": 1.5}),
+    "an interval that is true": ("/every", {"every": True}),
+    "a flag that is text": ("/spread", {"every": "1m", "spread": "yes"}),
+    "a number that is text": ("/body_cap", {"every": "1m", "body_cap": "100"}),
+    "headers that are an object": ("/headers", {"every": "1m", "headers": {"X": "a"}}),
+    "an unknown policy": ("/misfire", {"every": "1m", "misfire": "run_twice"}),
+    "a condition that does not compile": ("/condition", {"every": "1m", "condition": "status_code ==="}),
+    "another tenant": ("/tenant_id", {"every": "1m", "tenant_id": "other"}),
+    "an id": ("/id", {"every": "1m", "id": "ep_1"}),
+    "an epoch": ("/claim_epoch", {"every": "1m", "claim_epoch": 9}),
+    "a next run": ("/next_run_at", {"every": "1m", "next_run_at": "2030-01-01T00:00:00Z"}),
+    "a URL with a password": ("/url", {"every": "1m", "url": "http://user:pass@127.0.0.1:65001/"}),
+    "a URL of another scheme": ("/url", {"every": "1m", "url": "file:///etc/passwd"}),
+    "a URL with a strange address": ("/url", {"every": "1m", "url": "http://0x7f.1:65001/"}),
+    "a URL with port 0": ("/url", {"every": "1m", "url": "http://127.0.0.1:0/"}),
 }
 
 
@@ -111,7 +111,7 @@ async def test_bad_field_is_refused_by_its_name_when_made_and_when_changed(api: 
 async def test_two_spellings_of_one_name_are_one_name(api: AsyncClient) -> None:
     await make(api, "caf\u00e9")
 
-    assert (await create(api, {"name": "cafe\u0301", "interval_ms": "1m"})).status_code == 409
+    assert (await create(api, {"name": "cafe\u0301", "every": "1m"})).status_code == 409
     for spelled in ("caf\u00e9", "cafe\u0301", " caf\u00e9 "):
         assert (await api.get(f"/api/v1/endpoints/{quote(spelled)}")).status_code == 200
 
@@ -152,15 +152,15 @@ async def test_hints_beyond_their_bounds_are_refused(api: AsyncClient) -> None:
     async def refused(kind: str, wish: dict[str, Any]) -> str:
         return fault(await api.put(f"{hints}/{kind}", json=wish))[0]
 
-    assert await refused("interval", {"interval_ms": "30s", "ttl_ms": "25h"}) == "/ttl_ms"
-    assert await refused("interval", {"interval_ms": "1ms"}) == "/interval_ms"
-    assert await refused("interval", {}) == "/interval_ms"
-    assert await refused("interval", {"interval_ms": "30s", "reason": "x" * 2_000}) == "/reason"
-    assert await refused("interval", {"interval_ms": "30s", "author": "somebody else"}) == "/author"
+    assert await refused("interval", {"every": "30s", "ttl": "25h"}) == "/ttl"
+    assert await refused("interval", {"every": "1ms"}) == "/every"
+    assert await refused("interval", {}) == "/every"
+    assert await refused("interval", {"every": "30s", "reason": "x" * 2_000}) == "/reason"
+    assert await refused("interval", {"every": "30s", "author": "somebody else"}) == "/author"
     assert await refused("one-shot", {}) == "/at"
-    assert await refused("one-shot", {"in_ms": "1s", "at": "2030-01-01T00:00:00Z"}) == "/in_ms"
+    assert await refused("one-shot", {"after": "1s", "at": "2030-01-01T00:00:00Z"}) == "/after"
     assert await refused("one-shot", {"at": "2030-01-01T00:00:00Z"}) == "/at"
-    assert await refused("one-shot", {"in_ms": "1h"}) == "/in_ms"
+    assert await refused("one-shot", {"after": "1h"}) == "/after"
     assert await refused("one-shot", {"at": "2030-01-01"}) == "/at"
     assert await refused("one-shot", {"at": 1893456000}) == "/at"
 
@@ -171,15 +171,15 @@ async def test_pauses_that_make_no_sense_are_refused(api: AsyncClient) -> None:
         ({"until": "9999-12-31T23:59:59Z"}, "/until"),
         ({"until": "0001-01-01T00:00:00+14:00"}, "/until"),
         ({"until": "2030-01-01T00:00:00"}, "/until"),
-        ({"until": "2030-01-01T00:00:00Z", "for_ms": "1h"}, "/for_ms"),
-        ({"for_ms": "400d"}, "/for_ms"),
+        ({"until": "2030-01-01T00:00:00Z", "duration": "1h"}, "/duration"),
+        ({"duration": "400d"}, "/duration"),
         ({"reason": "a\x00"}, "/reason"),
     ):
         assert fault(await api.post("/api/v1/endpoints/billing/pause", json=wish))[0] == pointer
 
 
 async def test_many_who_ask_for_a_run_at_once_get_one(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
-    await make(api, interval_ms="1h")
+    await make(api, every="1h")
     await stores.schedule.finish([finished(each) for each in (await claim(stores)).claims])
     clock.tick(seconds=1)
     answers = await asyncio.gather(*(api.post("/api/v1/endpoints/billing/run") for _ in range(50)))

@@ -55,7 +55,7 @@ async def test_one_that_refuses_stops_nobody_else_and_is_told(api: AsyncClient) 
 
 async def test_every_verb_does_to_many_what_it_does_to_one(api: AsyncClient) -> None:
     await make(api, name="a")
-    await api.put("/api/v1/endpoints/a/hints/interval", json={"interval_ms": "30s"})
+    await api.put("/api/v1/endpoints/a/hints/interval", json={"every": "30s"})
     verbs = ("pause", "resume", "clear-hints", "reset-failures", "run")
     changed = [(await act(api, verb=verb, matching={}))["changed"] for verb in verbs]
     again = [(await act(api, verb=verb, matching={}))["changed"] for verb in verbs[1:]]

@@ -19,7 +19,7 @@ GZIP = {"Accept-Encoding": "gzip"}
 
 async def test_list_is_compressed_for_who_takes_it_and_says_that_it_varies(api: AsyncClient) -> None:
     for n in range(20):
-        await api.post("/api/v1/endpoints", json={"name": f"e{n}", "url": "http://10.0.0.1/", "interval_ms": "1h"})
+        await api.post("/api/v1/endpoints", json={"name": f"e{n}", "url": "http://10.0.0.1/", "every": "1h"})
 
     packed = await api.get("/api/v1/endpoints", headers=GZIP)
     plain = await api.get("/api/v1/endpoints", headers={"Accept-Encoding": "identity"})
@@ -54,7 +54,7 @@ def test_what_holds_secrets_or_strangers_text_is_never_compressed(path: str) -> 
 
 
 async def test_answer_to_a_write_and_a_short_one_go_out_as_they_are(api: AsyncClient) -> None:
-    wish = {"name": "long", "url": "http://10.0.0.1/", "interval_ms": "1h", "description": "x" * SIZE_MIN}
+    wish = {"name": "long", "url": "http://10.0.0.1/", "every": "1h", "description": "x" * SIZE_MIN}
     written = await api.post("/api/v1/endpoints", json=wish, headers=GZIP)
     short = await api.get("/api/v1/workflows", headers=GZIP)
 

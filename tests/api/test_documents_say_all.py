@@ -18,8 +18,7 @@ SECTIONS = {
     "create_alert": "alerts",
     "update_alert": "alerts",
 }
-# Fields of the API that documents call otherwise, and those that are no configuration.
-CALLED = {"interval_ms": "every", "new_secret": "secret"}
+NOT_CONFIGURATION = {"new_secret"}  # an act; a document names the secret
 ELSEWHERE = {
     "create_rule": "the key `rules` of an endpoint or a job",
     "update_rule": "the key `rules` of an endpoint or a job",
@@ -88,9 +87,7 @@ def test_every_field_of_a_write_is_a_key_of_its_entry(app: FastAPI, operation_id
     body = operation.described["requestBody"]["content"]["application/json"]["schema"]
     fields = set(_resolved(app.openapi(), body)["properties"]) - {"name"}
 
-    keys = {CALLED.get(field, field.removesuffix("_ms")) for field in fields}
-
-    assert keys - set(entry["properties"]) == set()
+    assert fields - set(entry["properties"]) <= NOT_CONFIGURATION
 
 
 def _resolved(document: dict[str, object], schema: dict[str, object]) -> dict[str, dict[str, object]]:

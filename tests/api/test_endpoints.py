@@ -18,7 +18,7 @@ from tests.stores.world import START, FixedClock, an_outcome, claim, run_slot
 async def test_endpoint_is_made_with_its_job_and_planned(api: AsyncClient) -> None:
     answer = await api.post(
         "/api/v1/endpoints",
-        json={"name": "billing", "url": URL, "interval_ms": "1h30m", "spread": False, "job": "money"},
+        json={"name": "billing", "url": URL, "every": "1h30m", "spread": False, "job": "money"},
     )
 
     made = answer.json()
@@ -31,9 +31,9 @@ async def test_endpoint_is_made_with_its_job_and_planned(api: AsyncClient) -> No
 
 async def test_cron_whose_times_are_further_apart_than_its_maximum_is_refused(api: AsyncClient) -> None:
     given = {"name": "nightly", "url": URL, "cron": "0 2 * * *"}
-    answer = await api.post("/api/v1/endpoints", json={**given, "max_interval_ms": "1h"})
+    answer = await api.post("/api/v1/endpoints", json={**given, "max_interval": "1h"})
     await api.post("/api/v1/endpoints", json=given)
-    edited = await api.patch("/api/v1/endpoints/nightly", json={"max_interval_ms": "1h"})
+    edited = await api.patch("/api/v1/endpoints/nightly", json={"max_interval": "1h"})
 
     for each in (answer, edited):
         place, words = fault(each)
@@ -44,7 +44,7 @@ async def test_cron_whose_times_are_further_apart_than_its_maximum_is_refused(ap
     ("given", "ms"), [("30s", 30_000), ("5m", 300_000), ("1h30m", 5_400_000), (30_000, 30_000), ("45000", 45_000)]
 )
 async def test_durations_are_text_or_milliseconds(api: AsyncClient, given: object, ms: int) -> None:
-    assert (await make(api, interval_ms=given))["interval_ms"] == ms
+    assert (await make(api, every=given))["interval_ms"] == ms
 
 
 async def test_secret_header_is_never_shown_and_kept_by_its_mask(api: AsyncClient, stores: Stores) -> None:
@@ -73,11 +73,11 @@ async def test_masked_header_of_which_nothing_is_stored_is_refused(api: AsyncCli
 
 
 async def test_merge_patch_changes_what_it_names_and_null_is_the_default(api: AsyncClient) -> None:
-    made = await make(api, description="old", timeout_ms="5s", max_interval_ms="2h")
+    made = await make(api, description="old", timeout="5s", max_interval="2h")
     patched = (
         await api.patch(
             "/api/v1/endpoints/billing",
-            content=b'{"timeout_ms": null, "max_interval_ms": null}',
+            content=b'{"timeout": null, "max_interval": null}',
             headers={"content-type": "application/merge-patch+json"},
         )
     ).json()
@@ -88,7 +88,7 @@ async def test_merge_patch_changes_what_it_names_and_null_is_the_default(api: As
 async def test_cron_takes_the_place_of_an_interval_and_back(api: AsyncClient) -> None:
     await make(api)
     by_cron = (await api.patch("/api/v1/endpoints/billing", json={"cron": "0 3 * * *"})).json()
-    by_interval = (await api.patch("/api/v1/endpoints/billing", json={"interval_ms": "2m"})).json()
+    by_interval = (await api.patch("/api/v1/endpoints/billing", json={"every": "2m"})).json()
 
     assert (by_cron["cron"], by_cron["interval_ms"], by_cron["next_run_at"]) == (
         "0 3 * * *",
@@ -108,8 +108,8 @@ async def test_what_an_endpoint_must_have_cannot_be_null(api: AsyncClient, field
 async def test_edit_of_a_version_that_is_no_longer_the_present_one_is_refused(api: AsyncClient) -> None:
     await make(api)
     etag = (await api.get("/api/v1/endpoints/billing")).headers["etag"]
-    first = await api.patch("/api/v1/endpoints/billing", json={"timeout_ms": "5s"}, headers={"If-Match": etag})
-    second = await api.patch("/api/v1/endpoints/billing", json={"timeout_ms": "6s"}, headers={"If-Match": etag})
+    first = await api.patch("/api/v1/endpoints/billing", json={"timeout": "5s"}, headers={"If-Match": etag})
+    second = await api.patch("/api/v1/endpoints/billing", json={"timeout": "6s"}, headers={"If-Match": etag})
 
     assert (first.status_code, second.status_code) == (200, 412)
     assert second.json()["type"] == "/problems/outdated"
@@ -152,7 +152,7 @@ async def test_endpoints_are_listed_in_pages_and_filtered(api: AsyncClient) -> N
 
 async def test_pause_has_an_end_and_a_reason_and_resume_ends_it(api: AsyncClient) -> None:
     await make(api)
-    paused = (await api.post("/api/v1/endpoints/billing/pause", json={"for_ms": "2h", "reason": "deploy"})).json()
+    paused = (await api.post("/api/v1/endpoints/billing/pause", json={"duration": "2h", "reason": "deploy"})).json()
     resumed = (await api.post("/api/v1/endpoints/billing/resume")).json()
 
     assert (paused["status"], paused["paused_until"], paused["pause_reason"]) == (
@@ -171,12 +171,10 @@ async def test_pause_until_an_instant_that_has_passed_is_refused(api: AsyncClien
 
 
 async def test_hints_are_written_and_cleared(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
-    await make(api, interval_ms="1h")
+    await make(api, every="1h")
     await run_slot(stores, clock, took_ms=0)
-    hinted = (
-        await api.put("/api/v1/endpoints/billing/hints/interval", json={"interval_ms": "10s", "reason": "sale"})
-    ).json()
-    once = (await api.put("/api/v1/endpoints/billing/hints/one-shot", json={"in_ms": "5s"})).json()
+    hinted = (await api.put("/api/v1/endpoints/billing/hints/interval", json={"every": "10s", "reason": "sale"})).json()
+    once = (await api.put("/api/v1/endpoints/billing/hints/one-shot", json={"after": "5s"})).json()
     cleared = (await api.delete("/api/v1/endpoints/billing/hints")).json()
 
     assert hinted["interval_hint"] == {
@@ -190,7 +188,7 @@ async def test_hints_are_written_and_cleared(api: AsyncClient, stores: Stores, c
 
 
 async def test_run_is_requested_once_however_often_it_is_asked_for(api: AsyncClient) -> None:
-    await make(api, interval_ms="1h")
+    await make(api, every="1h")
     answers_ = [await api.post("/api/v1/endpoints/billing/run") for _ in range(3)]
 
     assert [answer.status_code for answer in answers_] == [202] * 3
@@ -198,7 +196,7 @@ async def test_run_is_requested_once_however_often_it_is_asked_for(api: AsyncCli
 
 
 async def test_run_that_is_waited_for_comes_back_ended(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
-    await make(api, interval_ms="1h")
+    await make(api, every="1h")
     await run_slot(stores, clock)
     asked = asyncio.create_task(api.post("/api/v1/endpoints/billing/run?wait=30s"))
 
@@ -213,7 +211,7 @@ async def test_run_that_is_waited_for_comes_back_ended(api: AsyncClient, stores:
 
 
 async def test_run_that_does_not_end_in_time_is_answered_with_202(api: AsyncClient) -> None:
-    await make(api, interval_ms="1h")
+    await make(api, every="1h")
     answer = await api.post("/api/v1/endpoints/billing/run?wait=50ms")
 
     assert (answer.status_code, answer.json()["run"]) == (202, None)
@@ -282,7 +280,7 @@ async def test_deleted_endpoint_is_gone_with_its_runs(api: AsyncClient, stores: 
 
 async def test_taken_name_is_a_conflict(api: AsyncClient) -> None:
     await make(api)
-    answer = await api.post("/api/v1/endpoints", json={"name": "billing", "url": URL, "interval_ms": "1m"})
+    answer = await api.post("/api/v1/endpoints", json={"name": "billing", "url": URL, "every": "1m"})
 
     assert (answer.status_code, answer.json()["type"]) == (409, "/problems/conflict")
 
@@ -298,7 +296,7 @@ async def test_unknown_name_suggests_the_nearest(api: AsyncClient) -> None:
 async def test_quota_for_endpoints_is_answered_with_429(api: AsyncClient) -> None:
     await make(api)
     await api.patch("/api/v1/quotas", json={"endpoints_max": 1})
-    answer = await api.post("/api/v1/endpoints", json={"name": "b", "url": URL, "interval_ms": "1m"})
+    answer = await api.post("/api/v1/endpoints", json={"name": "b", "url": URL, "every": "1m"})
 
     assert (answer.status_code, answer.json()["type"]) == (429, "/problems/quota-exceeded")
     assert answer.headers["retry-after"] == "3600"
@@ -318,7 +316,7 @@ async def test_started_run_is_told_while_it_runs(api: AsyncClient, stores: Store
 async def test_name_with_a_slash_is_answered_with_the_list_that_has_its_id(api: AsyncClient) -> None:
     made = await make(api, name="billing/hints")
     hinted = await make(api, name="billing")
-    await api.put("/api/v1/endpoints/billing/hints/interval", json={"interval_ms": "30s"})
+    await api.put("/api/v1/endpoints/billing/hints/interval", json={"every": "30s"})
 
     answers = [
         await api.get("/api/v1/endpoints/billing%2Fhints"),

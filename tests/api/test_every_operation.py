@@ -115,7 +115,7 @@ async def ids(api: AsyncClient, stores: Stores, clock: FixedClock) -> dict[str, 
 
 async def propose(stores: Stores, endpoint_id: str) -> str:
     def act(each: Endpoint, now: datetime) -> Change:
-        wanted: dict[str, object] = {"interval_ms": 30_000}
+        wanted: dict[str, object] = {"every": 30_000}
         return propose_for_step(wanted, each, now, "exe_1", CRON)
 
     (change,) = await stores.endpoints.change_endpoints("default", [endpoint_id], act)

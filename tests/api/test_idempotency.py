@@ -10,7 +10,7 @@ from tests.api.app import client_of
 from tests.stores.databases import query
 from tests.stores.world import FixedClock
 
-WISH = {"name": "billing", "url": URL, "interval_ms": "1m"}
+WISH = {"name": "billing", "url": URL, "every": "1m"}
 KEY = {"Idempotency-Key": "order-1"}
 
 
@@ -42,7 +42,7 @@ async def test_another_request_under_the_same_key_is_refused(api: AsyncClient) -
 
 
 async def test_refused_request_leaves_its_key_free(api: AsyncClient) -> None:
-    refused = await api.post("/api/v1/endpoints", json={**WISH, "interval_ms": "1ms"}, headers=KEY)
+    refused = await api.post("/api/v1/endpoints", json={**WISH, "every": "1ms"}, headers=KEY)
     unreadable = await api.post("/api/v1/endpoints", json={"nam": 1}, headers=KEY)
     done = await api.post("/api/v1/endpoints", json=WISH, headers=KEY)
 
@@ -92,7 +92,7 @@ async def test_key_that_is_empty_or_too_long_is_refused(api: AsyncClient) -> Non
 async def test_changes_and_deletions_sent_again_are_done_once_too(api: AsyncClient) -> None:
     await api.post("/api/v1/endpoints", json=WISH)
     patched = [
-        await api.patch("/api/v1/endpoints/billing", json={"interval_ms": "2m"}, headers={"Idempotency-Key": "a"})
+        await api.patch("/api/v1/endpoints/billing", json={"every": "2m"}, headers={"Idempotency-Key": "a"})
         for _ in range(2)
     ]
     deleted = [await api.delete("/api/v1/endpoints/billing", headers={"Idempotency-Key": "b"}) for _ in range(2)]

@@ -99,7 +99,7 @@ async def test_alert_tells_the_kinds_it_was_asked_for(api: AsyncClient) -> None:
 
 
 async def test_address_of_an_alert_is_never_shown_again(api: AsyncClient) -> None:
-    made = await make_alert(api, "https://hooks.example.com/T0/B0/s3cret", "ops@example.com", cooldown_ms="30m")
+    made = await make_alert(api, "https://hooks.example.com/T0/B0/s3cret", "ops@example.com", cooldown="30m")
     changed = (await api.patch("/api/v1/alerts/ops", json={"to": made["to"], "failures": 5})).json()
 
     assert made["to"] == ["https://hooks.example.com:443/••••", "ops@example.com"]

@@ -336,7 +336,7 @@ async def test_recorded_runs_are_replayed_with_another_policy(
     for depth in (5, 20, 30, 5, 5, 5):
         await ran(stores, clock, f'{{"depth": {depth}}}')
 
-    slower = (await api.post("/api/v1/backtests", json={"endpoint": "billing", "interval_ms": "2m"})).json()
+    slower = (await api.post("/api/v1/backtests", json={"endpoint": "billing", "every": "2m"})).json()
     quicker = (await api.post("/api/v1/backtests", json={"job": "default", "rules": [{**BUSY, "for": 1}]})).json()
     wrong = await api.post("/api/v1/backtests", json={"endpoint": "billing", "rules": [{"when": "ok"}]})
     whose = await api.post("/api/v1/backtests", json={})

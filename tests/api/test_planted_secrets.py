@@ -147,7 +147,7 @@ async def by_requests(api: AsyncClient, planted: Planted) -> None:
     for number in range(70):
         headers = [{"name": name, "value": planted.new(), "secret": name == "X-Mine"} for name in HEADERS]
         url = f"{URL}?token={planted.new()}&{planted.new()}=1#{planted.new()}"
-        wish = {"name": f"api {number}", "url": url, "interval_ms": "1h", "headers": headers}
+        wish = {"name": f"api {number}", "url": url, "every": "1h", "headers": headers}
         assert (await api.post("/api/v1/endpoints", json=wish)).status_code == 201
     for number in range(20):
         headers = [{"name": "Authorization", "value": planted.new()}, {"name": "X-Mine", "secret": True}]
@@ -265,7 +265,7 @@ async def by_an_echo(door: FastAPI, stores: Stores, clock: FixedClock, api: Asyn
     headers = [{"name": name, "value": planted.new(), "secret": True} for name in HEADERS]
     async with an_echo() as url:
         asked = f"{url}?token={planted.new()}&{planted.new()}=1"
-        wish = {"name": "echo", "url": asked, "interval_ms": "1h", "headers": headers}
+        wish = {"name": "echo", "url": asked, "every": "1h", "headers": headers}
         checked = await api.post("/api/v1/endpoints/check", json=wish)
         assert "x-mine" in checked.text.lower()
         assert (await api.post("/api/v1/endpoints", json=wish)).status_code == 201
@@ -288,12 +288,12 @@ async def by_mistakes(api: AsyncClient, stores: Stores, planted: Planted) -> byt
     """Secrets in wishes that are refused: what is said about them says nothing of them."""
 
     def header(value: object) -> Json:
-        return {"name": "broken", "url": URL, "interval_ms": "1h", "headers": [{"name": "X-Key", "value": value}]}
+        return {"name": "broken", "url": URL, "every": "1h", "headers": [{"name": "X-Key", "value": value}]}
 
     wishes: list[tuple[str, object]] = [
         ("endpoints", header(f"{planted.new()}\r\nHost: x")),
         ("endpoints", header([planted.new()])),
-        ("endpoints", header(planted.new()) | {"interval_ms": "soon"}),
+        ("endpoints", header(planted.new()) | {"every": "soon"}),
         ("endpoints", header("x") | {"url": f"http://ann:{planted.new()}@example.com/"}),
         ("endpoints", header("x") | {"url": f"https://example.com:99999/?token={planted.new()}"}),
         ("endpoints", header("x") | {"url": f"ftp://example.com/?token={planted.new()}"}),

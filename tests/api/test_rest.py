@@ -164,7 +164,7 @@ async def test_overview_counts_endpoints_and_runs(api: AsyncClient, stores: Stor
 
 
 async def test_hours_that_are_over_are_counted_once(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
-    await make(api, interval_ms="1h")
+    await make(api, every="1h")
     for _ in range(3):
         await run_slot(stores, clock)
         clock.at = clock.at.replace(microsecond=0)
@@ -205,7 +205,7 @@ async def test_workers_are_listed(api: AsyncClient, stores: Stores) -> None:
 
 async def test_test_run_tells_what_came_back_and_moves_nothing(api: AsyncClient, tmp_path: Path) -> None:
     with Journal(tmp_path / "journal") as journal:
-        await make(api, url=journal.url("/ok"), interval_ms="1h")
+        await make(api, url=journal.url("/ok"), every="1h")
         before = (await api.get("/api/v1/endpoints/billing")).json()
         rehearsed = (await api.post("/api/v1/endpoints/billing/test?dry_run=true")).json()
         assert journal.entries() == []
@@ -220,7 +220,7 @@ async def test_test_run_tells_what_came_back_and_moves_nothing(api: AsyncClient,
 
 async def test_unsaved_endpoint_is_called_and_leaves_nothing(api: AsyncClient, tmp_path: Path) -> None:
     with Journal(tmp_path / "journal") as journal:
-        wish = {"name": "billing", "url": journal.url("/ok"), "interval_ms": "1m", "spread": False}
+        wish = {"name": "billing", "url": journal.url("/ok"), "every": "1m", "spread": False}
         said = (await api.post("/api/v1/endpoints/check", json=wish)).json()
 
     assert (said["status"], said["status_code"], said["address_verdict"]) == ("success", 200, "allowed")

@@ -189,7 +189,7 @@ async def test_trail_is_read_in_pages_and_verified(owner: Browser) -> None:
 
 
 async def test_trail_names_the_endpoints_that_are_still_there(owner: Browser) -> None:
-    wish = {"name": "billing", "url": "https://shop.example/", "interval_ms": "1h"}
+    wish = {"name": "billing", "url": "https://shop.example/", "every": "1h"}
     made = (await owner.post("/api/v1/endpoints", json=wish)).json()
     (entry,) = [each for each in (await owner.get("/api/v1/audit")).json()["items"] if each["subject"] == made["id"]]
     await owner.delete(f"/api/v1/endpoints/{made['id']}")

@@ -217,7 +217,7 @@ async def test_past_is_stepped_through_proven_and_played_with_another_version(
 
 
 async def test_workflow_that_never_ran_is_simulated(api: AsyncClient) -> None:
-    wish = {"document": WAITS, "events": [{"after_ms": "4d", "type": "go"}]}
+    wish = {"document": WAITS, "events": [{"after": "4d", "type": "go"}]}
 
     played = (await api.post("/api/v1/workflows/simulate", json=wish)).json()
     unnamed = await api.post("/api/v1/workflows/simulate", json={})

@@ -55,7 +55,7 @@ class World:
     async def fill(self) -> None:
         for first in range(0, self.applied, AT_ONCE):
             await self.make("/api/v1/config/apply", {"document": endpoints(AT_ONCE, first)})
-        big = await self.make("/api/v1/endpoints", {"name": "big", "url": URL, "interval_ms": "1h", "job": "big"})
+        big = await self.make("/api/v1/endpoints", {"name": "big", "url": URL, "every": "1h", "job": "big"})
         await self.make(f"/api/v1/endpoints/{big['id']}/run", {})
         self.ids |= {"endpoint": big["id"], "job": "big"}
         runs = await until_true(self._runs, "a run has ended")

@@ -76,7 +76,7 @@ def shown(site_and_cookies: tuple[Site, list[Json]]) -> dict[str, str]:
 def fill(site: Site) -> dict[str, str]:
     endpoint = site.add("shown", job="shop", description="Is the shop open?")["id"]
     failing = site.add("failing", "/fail", job="shop")["id"]
-    site.call("PUT", f"/endpoints/{endpoint}/hints/interval", {"interval_ms": "30m", "reason": "sale"})
+    site.call("PUT", f"/endpoints/{endpoint}/hints/interval", {"every": "30m", "reason": "sale"})
     site.run(failing)
     run = site.run(endpoint)["id"]
     session = site.call("POST", f"/endpoints/{failing}/look")["id"]  # without a description only we look at it

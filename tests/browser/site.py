@@ -200,7 +200,7 @@ class Site:
         wish = {
             "name": name,
             "url": f"{self.shop}{path}",
-            **({} if "cron" in more else {"interval_ms": RARELY}),
+            **({} if "cron" in more else {"every": RARELY}),
             **more,
         }
         return self.call("POST", "/endpoints", wish)

@@ -60,7 +60,7 @@ def fill(site: Site) -> list[str]:
     for place in range(0, len(PAYLOADS), 16):
         reason = " ".join(PAYLOADS[place : place + 16])[:1_000]
         site.call("POST", f"/endpoints/{made[place]}/pause", {"reason": reason})
-        site.call("PUT", f"/endpoints/{made[place]}/hints/interval", {"interval_ms": "30m", "reason": reason})
+        site.call("PUT", f"/endpoints/{made[place]}/hints/interval", {"every": "30m", "reason": reason})
     site.call("POST", "/rules", {"endpoint": made[1], "rule": {"when": "ok", "interval": "40m", "reason": SOME[:60]}})
     away = site.add(f"away {SOME}", "/away", job="evil", redirects_max=3)["id"]
     failed = site.run(away)

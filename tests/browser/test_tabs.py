@@ -87,7 +87,7 @@ def test_tabs_of_two_tenants_show_each_its_own_and_hear_each_its_own_events(
     there.goto("/t/annex/endpoints?text=only-in")
     for page in two_tabs:
         expect(page.get_by_label("Events: live")).to_be_visible()
-    wish = {"name": "only-in-annex", "url": f"{site.shop}/ok", "interval_ms": "30d"}
+    wish = {"name": "only-in-annex", "url": f"{site.shop}/ok", "every": "30d"}
     made = site.call("POST", "/endpoints", wish, tenant="annex")["id"]
     site.add("only-in-default")
     expect(there.get_by_role("link", name="only-in-annex")).to_be_visible()
@@ -105,7 +105,7 @@ def test_tabs_of_two_tenants_show_each_its_own_and_hear_each_its_own_events(
 
 def test_link_to_a_page_of_another_tenant_opens_in_that_tenant(two_tabs: tuple[Page, Page], site: Site) -> None:
     page, _ = two_tabs
-    wish = {"name": "shared by link", "url": f"{site.shop}/ok", "interval_ms": "30d"}
+    wish = {"name": "shared by link", "url": f"{site.shop}/ok", "every": "30d"}
     made = site.call("POST", "/endpoints", wish, tenant="annex")["id"]
     page.goto("/t/default/")
     settle(page)

@@ -148,7 +148,7 @@ def test_workflow_is_tried_with_events_of_ones_own_and_nothing_of_it_is_kept(pag
     page.get_by_role("button", name="Try it").click()
     ending = page.get_by_role("status", name="How it ends")
     expect(ending).to_contain_text("silent")
-    page.get_by_role("textbox", name="Events").fill('[{"type": "reply", "after_ms": "1d", "data": {"rating": 5}}]')
+    page.get_by_role("textbox", name="Events").fill('[{"type": "reply", "after": "1d", "data": {"rating": 5}}]')
     page.get_by_role("button", name="Try it").click()
     expect(ending).not_to_contain_text("silent")
     expect(ending).to_contain_text("completed")

@@ -28,7 +28,7 @@ RUN_FIELDS = """
 def test_why_is_told_in_sentences(shell: Shell) -> None:
     shell.add("health", "--every", "1h", "--no-spread")
     shell.ok("hint", "interval", "health", "30s", "--ttl", "10m", "--reason", "watching the deploy")
-    shell.ok("hint", "oneshot", "health", "--in", "5m")
+    shell.ok("hint", "oneshot", "health", "--after", "5m")
 
     first, *sentences = shell.ok("why", "health").splitlines()
 
@@ -54,7 +54,7 @@ def test_what_set_the_next_run_names_who_wrote_the_hint() -> None:
 def test_why_in_json_is_the_decision_with_its_trail(any_shell: Shell) -> None:
     any_shell.add("health", "--every", "1h")
     any_shell.ok("hint", "interval", "health", "30s")
-    any_shell.ok("endpoint", "pause", "health", "--for", "1h", "--reason", "maintenance")
+    any_shell.ok("endpoint", "pause", "health", "--duration", "1h", "--reason", "maintenance")
 
     answer = any_shell.json("why", "health")
 
@@ -172,7 +172,7 @@ def test_raw_body_is_exactly_what_came(shell: Shell, hostile_url: str) -> None:
 
 def test_events_are_listed_in_order_with_names(any_shell: Shell) -> None:
     any_shell.add("health")
-    any_shell.ok("endpoint", "pause", "health", "--for", "1h")
+    any_shell.ok("endpoint", "pause", "health", "--duration", "1h")
     any_shell.ok("endpoint", "resume", "health")
 
     events = any_shell.json("events")
@@ -438,9 +438,9 @@ async def report_clock(shell: Shell) -> None:
 
 def test_cron_that_its_maximum_contradicts_is_refused_and_an_older_one_is_explained_by_why(shell: Shell) -> None:
     given = ("endpoint", "add", "nightly", "--url", "https://example.com/", "--cron", "0 2 * * *")
-    refused = shell(*given, "--max", "1h")
+    refused = shell(*given, "--max-interval", "1h")
     shell.ok(*given)
-    edited = shell("endpoint", "edit", "nightly", "--max", "1h")
+    edited = shell("endpoint", "edit", "nightly", "--max-interval", "1h")
     asyncio.run(contradict(shell))
 
     way_out = "raise max_interval, leave it out, or give an interval in place of the cron"

@@ -36,12 +36,12 @@ def test_zone_of_an_endpoint_with_an_interval_cannot_be_edited(shell: Shell) -> 
     shell.add("health")
     shell.add("nightly", "--cron", "0 3 * * *")
 
-    assert "has no effect on an interval" in shell.refused("endpoint", "edit", "health", "--tz", "Europe/Berlin")
+    assert "has no effect on an interval" in shell.refused("endpoint", "edit", "health", "--timezone", "Europe/Berlin")
     assert "has no effect on an interval" in shell.refused(
-        "endpoint", "edit", "nightly", "--every", "1h", "--tz", "Europe/Berlin"
+        "endpoint", "edit", "nightly", "--every", "1h", "--timezone", "Europe/Berlin"
     )
-    assert shell.json("endpoint", "edit", "nightly", "--tz", "Europe/Berlin")["timezone"] == "Europe/Berlin"
-    moved = shell.json("endpoint", "edit", "health", "--cron", "0 4 * * *", "--tz", "Europe/Berlin")
+    assert shell.json("endpoint", "edit", "nightly", "--timezone", "Europe/Berlin")["timezone"] == "Europe/Berlin"
+    moved = shell.json("endpoint", "edit", "health", "--cron", "0 4 * * *", "--timezone", "Europe/Berlin")
     assert moved["timezone"] == "Europe/Berlin"
 
 

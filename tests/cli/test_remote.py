@@ -29,7 +29,7 @@ def test_comparison_does_not_see_how_much_time_passed_between_two_doors(later: s
 async def test_what_is_shown_is_the_same(pair: Pair) -> None:
     await pair.json(
         "endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h", "--no-spread", "--job", "shop",
-        "--secret-header", "X-Pin: 1234", "--header", "Accept: text/plain", "--accept", "200,404",
+        "--secret-header", "X-Pin: 1234", "--header", "Accept: text/plain", "--accept-codes", "200,404",
     )  # fmt: skip
     await pair.json("hint", "interval", "health", "30m", "--reason", "a deploy")
     batch = await claim(pair.stores)
@@ -87,11 +87,11 @@ async def test_what_is_done_is_done_and_told_the_same(pair: Pair) -> None:
             ("endpoint", "edit", name, "--every", "2h", "--header", "A: 1"),
             ("endpoint", "edit", name, "--every", "2h"),
             ("endpoint", "edit", name, "--cron", "@daily", "--secret-header", "X-Pin: 1", "--remove-header", "A"),
-            ("endpoint", "pause", name, "--for", "1h", "--reason", "lunch"),
+            ("endpoint", "pause", name, "--duration", "1h", "--reason", "lunch"),
             ("endpoint", "resume", name),
             ("endpoint", "resume", name),
             ("hint", "interval", name, "5m"),
-            ("hint", "oneshot", name, "--in", "30s"),
+            ("hint", "oneshot", name, "--after", "30s"),
             ("hint", "clear", name),
             ("endpoint", "reset", name),
             ("job", "edit", f"{name} job", "--description", "x"),

@@ -8,7 +8,9 @@ from tests.stores.world import an_outcome, claim, finished
 
 
 async def test_manual_run_is_explained_as_manual(pair: Pair) -> None:
-    await pair.json("endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h", "--min", "30m")
+    await pair.json(
+        "endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h", "--min-interval", "30m"
+    )
     await pair.json("endpoint", "run", "health")
     batch = await claim(pair.stores)
     await pair.stores.schedule.finish([finished(each, an_outcome()) for each in batch.claims])

@@ -114,7 +114,7 @@ def test_hint_edit_pause_and_resume_take_effect_within_a_second(stage: Stage) ->
     shell = stage.shell
     shell.add("health", "--every", RARELY, url=stage.journal.url("/ok"))
     wrote = time.time()
-    shell.ok("hint", "oneshot", "health", "--in", "1s")
+    shell.ok("hint", "oneshot", "health", "--after", "1s")
     hinted = stage.wait_for_calls(1)[0]
     assert hinted.at - wrote >= 1.0
     waits = [hinted.at - wrote]

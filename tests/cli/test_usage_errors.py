@@ -17,8 +17,8 @@ CASES = {
         "there is no option '--interval', did you mean '--every'?",
     ),
     "an option by the field of the API": (
-        (*ADD, "--min-interval", "5s"),
-        "there is no option '--min-interval', did you mean '--min'?",
+        (*ADD, "--min", "5s"),
+        "there is no option '--min', did you mean '--min-interval'?",
     ),
     "an option by a longer name": (
         (*ADD, "--cron-expression", "@daily"),
@@ -29,8 +29,8 @@ CASES = {
         "there is no option '--lateness', did you mean '--max-lateness'?",
     ),
     "an option by what documents call it": (
-        (*ADD, "--timezone", "UTC"),
-        "there is no option '--timezone', did you mean '--tz'?",
+        (*ADD, "--tz", "UTC"),
+        "there is no option '--tz', did you mean '--timezone'?",
     ),
     "an option by what others call it": (
         ("runs", "--count", "5"),

@@ -23,13 +23,13 @@ from tests.harness.waiting import until_true
 from tests.stores.world import START, FixedClock, claim, finished, run_slot
 
 Ask = Callable[..., Any]
-HEALTH = {"name": "health", "url": "https://example.com/health", "interval_ms": "1m", "spread": False}
+HEALTH = {"name": "health", "url": "https://example.com/health", "every": "1m", "spread": False}
 
 
 async def test_endpoint_is_made_read_changed_and_deleted(ask: Ask) -> None:
     made = await ask("endpoints.create", **HEALTH, headers=[{"name": "X-Pin", "value": "1", "secret": True}])
     read = await ask("endpoints.read", "health")
-    edited = await ask("endpoints.update", made["id"], interval_ms=30_000, description=None)
+    edited = await ask("endpoints.update", made["id"], every=30_000, description=None)
     rehearsed = await ask("endpoints.delete", "health", dry_run=True)
     deleted = await ask("endpoints.delete", "health")
 
@@ -44,8 +44,8 @@ async def test_endpoint_is_made_read_changed_and_deleted(ask: Ask) -> None:
 async def test_hints_pauses_and_reasons(ask: Ask) -> None:
     await ask("endpoints.create", **HEALTH)
 
-    hinted = await ask("hints.put_interval", "health", interval_ms="5s", reason="a deploy")
-    paused = await ask("endpoints.pause", "health", for_ms="1h")
+    hinted = await ask("hints.put_interval", "health", every="5s", reason="a deploy")
+    paused = await ask("endpoints.pause", "health", duration="1h")
     resumed = await ask("endpoints.resume", "health")
     cleared = await ask("hints.clear", "health")
     reasons = await ask("endpoints.explain_decision", "health")
@@ -87,7 +87,7 @@ async def test_runs_and_their_bodies(ask: Ask, stores: Stores, clock: FixedClock
 
 
 async def test_run_is_waited_for(ask: Ask, stores: Stores, clock: FixedClock) -> None:
-    await ask("endpoints.create", **(HEALTH | {"interval_ms": "1h"}))
+    await ask("endpoints.create", **(HEALTH | {"every": "1h"}))
     await run_slot(stores, clock)
     asked = asyncio.create_task(ask("endpoints.run", "health", wait=True))
 
@@ -131,12 +131,12 @@ async def test_events_are_told_as_they_happen(server: str) -> None:
 
 async def test_problem_is_raised_with_all_it_says(ask: Ask) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        await ask("endpoints.create", **(HEALTH | {"interval_ms": 5}))
+        await ask("endpoints.create", **(HEALTH | {"every": 5}))
 
     problem = refused.value
     assert (problem.status, problem.type, problem.kind) == (422, "/problems/invalid-input", "invalid-input")
     assert str(problem) == problem.detail == "interval 5 ms is out of bounds; give 100ms to 366d"
-    assert problem.pointers == ["/interval_ms"]
+    assert problem.pointers == ["/every"]
     assert problem.request_id.startswith("req_")
 
 

@@ -2,7 +2,6 @@
 
 from msgspec.structs import replace
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import JobStatus
 from mainspring.operations.endpoints import (
     Desk,
@@ -15,6 +14,7 @@ from mainspring.operations.endpoints import (
 from mainspring.operations.jobs import find_job, set_job_status
 from mainspring.ports.endpoints import EndpointFilter
 from tests.documents.texts import apply, faults, told
+from tests.harness.config import a_config
 from tests.stores.world import FixedClock
 
 SHOP = """
@@ -84,7 +84,7 @@ async def test_change_is_told_field_by_field(desk: Desk) -> None:
 
 
 async def test_prune_archives_only_what_the_source_manages(desk: Desk) -> None:
-    await add_endpoint(desk, Definition("mine", "https://example.com/", interval_ms=60_000))
+    await add_endpoint(desk, a_config("mine", "https://example.com/", interval_ms=60_000))
     await apply(desk, "endpoints: {other: {url: 'https://example.com/', every: 1m}}", file="other.yaml")
     await apply(desk, SHOP)
 
@@ -103,7 +103,7 @@ async def test_without_prune_nothing_is_archived(desk: Desk) -> None:
 
 async def test_job_that_others_still_use_is_not_pruned(desk: Desk) -> None:
     await apply(desk, SHOP)
-    await add_endpoint(desk, Definition("mine", "https://example.com/", job="billing", interval_ms=60_000))
+    await add_endpoint(desk, a_config("mine", "https://example.com/", job="billing", interval_ms=60_000))
 
     report = await apply(desk, "endpoints: {}", prune=True)
 
@@ -182,7 +182,7 @@ async def test_document_without_a_source_describes_but_does_not_manage(desk: Des
 
 
 async def test_what_people_made_is_adopted(desk: Desk) -> None:
-    await add_endpoint(desk, Definition("health", "https://example.com/health", interval_ms=30_000))
+    await add_endpoint(desk, a_config("health", "https://example.com/health", interval_ms=30_000))
 
     report = await apply(desk, "endpoints: {health: {url: 'https://example.com/health', every: 30s}}")
 

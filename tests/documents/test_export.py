@@ -3,18 +3,16 @@
 import time
 from random import Random
 
-from msgspec.structs import replace
-
 from mainspring.documents.export import export_documents
 from mainspring.documents.yaml_writer import as_yaml
-from mainspring.domain.definition import Definition
 from mainspring.domain.run import Header
 from mainspring.operations.endpoints import Desk, add_endpoint
 from mainspring.operations.jobs import add_job
 from mainspring.ports.endpoints import EndpointFilter
 from tests.documents.texts import apply
+from tests.harness.config import a_config
 
-FULL = Definition(
+FULL = a_config(
     "everything", "https://example.com/a?b=1#c", job="billing", description="Lines\nof: # none", method="PUT",
     headers=(
         Header("X-B", "1"), Header("X-A", "${plain}"), Header("X-B", "2"), Header("Authorization", "s3cret"),
@@ -52,7 +50,7 @@ async def everything(desk: Desk) -> object:
 
 
 async def test_defaults_are_left_out(desk: Desk) -> None:
-    await add_endpoint(desk, Definition("health", "https://example.com/", interval_ms=30_000))
+    await add_endpoint(desk, a_config("health", "https://example.com/", interval_ms=30_000))
 
     assert as_yaml(await export_documents(desk)) == (
         "source: null\nendpoints:\n  health:\n    url: https://example.com/\n    every: 30s\n"
@@ -79,8 +77,8 @@ async def test_every_source_has_its_own_document_in_a_stable_order(desk: Desk) -
 async def test_every_feature_and_every_awkward_name_survives(desk: Desk) -> None:
     await add_endpoint(desk, FULL)
     for name in NAMES:
-        text = Definition(name, "https://example.com/", job=name, description=name, body=name, interval_ms=60_000)
-        await add_endpoint(desk, replace(text, headers=(Header("X", name),)))
+        said = {"job": name, "description": name, "body": name, "headers": (Header("X", name),)}
+        await add_endpoint(desk, a_config(name, "https://example.com/", interval_ms=60_000, **said))
     before = await everything(desk)
 
     report = await apply(desk, as_yaml(await export_documents(desk)), prune=True)

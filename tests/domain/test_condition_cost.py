@@ -7,8 +7,10 @@ import json
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mainspring.domain.expressions.condition import check_condition, evaluate
+from mainspring.domain.expressions.condition import check_condition, evaluate, parse_bounded
 from mainspring.domain.expressions.map_order import in_pieces, ordered
 from mainspring.domain.rules.rule import Seen, judge
 
@@ -47,6 +49,46 @@ def seconds_of(text: str, body: bytes) -> float:
         evaluate(text, 200, (), body, 5)
         best = min(best, time.thread_time() - before)
     return best
+
+
+# Answers of 10 MB, the largest that an endpoint may keep: reading them as a whole takes up to 0.7 s.
+HOSTILE = {
+    "numbers": b"[" + b"1," * 4_990_000 + b"1]",
+    "lists": b"[" + b"[]," * 3_300_000 + b"1]",
+    "objects": b"[" + b"{}," * 3_300_000 + b"1]",
+    "texts": b"[" + b'"",' * 3_300_000 + b"1]",
+    "long numbers": b"[" + (b"1" * 4_000 + b",") * 2_400 + b"1]",
+    "long text": b'["' + b'\\"' * 4_900_000 + b'"]',
+    "digits that are not JSON": b"1x" * 4_900_000,
+    "words that are not JSON": b"x" * 9_900_000,
+}
+
+
+def nested(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.lists(inner) | st.dictionaries(st.text(), inner)
+
+
+@pytest.mark.parametrize("which", HOSTILE)
+def test_reading_a_hostile_answer_takes_no_longer_than_allowed(which: str) -> None:
+    assert seconds_of("body[0] == 1", HOSTILE[which]) <= SLOWER * LONGEST_S
+
+
+@given(st.recursive(st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(), nested))
+def test_large_answer_is_read_as_a_small_one_is(value: object) -> None:
+    small = json.dumps(value).encode()
+    large = json.dumps([value, " " * 70_000]).encode()
+
+    expected, expected_nodes = parse_bounded(small)
+    assert parse_bounded(large) == ([expected, " " * 70_000], expected_nodes + 2)
+
+
+@pytest.mark.parametrize("count", [9_998, 9_999])
+def test_large_answer_may_have_as_many_values_as_a_small_one(count: int) -> None:
+    """Ten thousand with the list itself, whatever stands in texts."""
+    texts = ["a, [{1, 'b', \\ \" " + "x" * 10] * count
+
+    assert parse_bounded(json.dumps(texts).encode()) == (texts, count + 1)
+    assert parse_bounded(json.dumps([*texts, 1, 1]).encode()) == (None, 0)
 
 
 @pytest.mark.parametrize("which", COSTLY)

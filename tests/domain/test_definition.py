@@ -2,27 +2,21 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
 from tests.stores.world import an_endpoint
 
-from mainspring.domain.definition import (
-    Definition,
-    action_of,
-    check_definition,
-    check_text,
-    contradiction_of,
-    definition_of,
-    marked_secret,
-)
-from mainspring.domain.endpoint import INTERVAL_MS_MAX, BackoffPolicy, LostWorkerPolicy, MisfirePolicy, Tenant
+from mainspring.domain.definition import check_config, config_of, configured, contradiction_of, marked_secret
+from mainspring.domain.endpoint import INTERVAL_MS_MAX, EndpointConfig, Tenant, with_values
 from mainspring.domain.errors import InvalidInput, QuotaExceeded
 from mainspring.domain.run import Header, HttpAction
+from mainspring.domain.text import check_text
 
 TENANT = Tenant("default", "default")
-PLAIN = Definition("billing", "https://example.org/", interval_ms=60_000)
+PLAIN = a_config("billing", "https://example.org/", interval_ms=60_000)
 
 
-def checked(**fields: object) -> Definition:
-    return check_definition(replace(PLAIN, **fields), TENANT, "ep_1")[0]
+def checked(**fields: object) -> EndpointConfig:
+    return check_config(with_values(PLAIN, fields), TENANT, "ep_1")[0]
 
 
 def refusal(**fields: object) -> InvalidInput:
@@ -32,11 +26,11 @@ def refusal(**fields: object) -> InvalidInput:
 
 
 def test_a_plain_definition_passes_with_its_host() -> None:
-    assert check_definition(PLAIN, TENANT) == (PLAIN, "example.org:443")
+    assert check_config(PLAIN, TENANT) == (PLAIN, "example.org:443")
 
 
 def test_what_is_not_said_has_a_default() -> None:
-    assert Definition("billing", "https://example.org/") == Definition(
+    assert a_config("billing", "https://example.org/") == a_config(
         name="billing", url="https://example.org/", job="default", description="", method="GET", headers=(), body=None,
         cron=None, interval_ms=None, timezone="UTC", timeout_ms=30_000, min_interval_ms=None, max_interval_ms=None,
         backoff="default", jitter_ms=0, spread=True, misfire="run_once", catch_up_max=10, max_lateness_ms=None,
@@ -45,26 +39,25 @@ def test_what_is_not_said_has_a_default() -> None:
 
 
 def test_what_passes_is_normalised() -> None:
-    given = replace(
-        PLAIN,
-        name="  cafe\u0301 ",
+    given = a_config(
+        "  cafe\u0301 ",
+        "HTTPS://Example.ORG:443",
         job=" nightly ",
         description="re\u0301sume\u0301",
-        url="HTTPS://Example.ORG:443",
         method="post",
+        interval_ms=60_000,
         min_interval_ms=0,
         max_interval_ms=0,
         headers=(Header("X-Api-Key", "k"),),
     )
 
-    assert check_definition(given, TENANT)[0] == replace(
-        PLAIN,
-        name="café",
+    assert check_config(given, TENANT)[0] == a_config(
+        "café",
+        "https://example.org/",
         job="nightly",
         description="résumé",
         method="POST",
-        min_interval_ms=None,
-        max_interval_ms=None,
+        interval_ms=60_000,
         headers=(Header("X-Api-Key", "k", secret=True),),
     )
 
@@ -99,20 +92,20 @@ def test_what_lies_on_the_edge_passes(fields: dict[str, object]) -> None:
 
 
 BAD = [
-    pytest.param({"interval_ms": 0}, "interval", "interval 0 ms is out of bounds; give 100ms to 366d", id="interval 0"),
-    pytest.param({"interval_ms": -1}, "interval", "interval -1 ms is out of bounds", id="interval -1"),
-    pytest.param({"interval_ms": 99}, "interval", "interval 99 ms is out of bounds", id="interval below 100 ms"),
-    pytest.param({"interval_ms": INTERVAL_MS_MAX + 1}, "interval", "out of bounds", id="interval above 366 days"),
-    pytest.param({"interval_ms": 10**40}, "interval", "out of bounds", id="interval of an age of the universe"),
-    pytest.param({"interval_ms": True}, "interval", "interval True ms is out of bounds", id="interval true"),
-    pytest.param({"interval_ms": float("nan")}, "interval", "interval nan ms is out of bounds", id="interval NaN"),
+    pytest.param({"interval_ms": 0}, "every", "interval 0 ms is out of bounds; give 100ms to 366d", id="interval 0"),
+    pytest.param({"interval_ms": -1}, "every", "interval -1 ms is out of bounds", id="interval -1"),
+    pytest.param({"interval_ms": 99}, "every", "interval 99 ms is out of bounds", id="interval below 100 ms"),
+    pytest.param({"interval_ms": INTERVAL_MS_MAX + 1}, "every", "out of bounds", id="interval above 366 days"),
+    pytest.param({"interval_ms": 10**40}, "every", "out of bounds", id="interval of an age of the universe"),
+    pytest.param({"interval_ms": True}, "every", "interval True ms is out of bounds", id="interval true"),
+    pytest.param({"interval_ms": float("nan")}, "every", "interval nan ms is out of bounds", id="interval NaN"),
     pytest.param(
-        {"interval_ms": None}, "interval",
+        {"interval_ms": None}, "every",
         "neither a cron expression nor an interval for 'billing'; an endpoint has exactly one of them: "
         "give one (on the command line: --cron or --every)", id="no schedule",
     ),
     pytest.param(
-        {"cron": "* * * * *"}, "interval", "both a cron expression and an interval for 'billing'; ", id="two schedules"
+        {"cron": "* * * * *"}, "every", "both a cron expression and an interval for 'billing'; ", id="two schedules"
     ),
     pytest.param({"min_interval_ms": 999}, "min_interval", "min_interval 999 ms is out of bounds", id="low minimum"),
     pytest.param({"min_interval_ms": -1}, "min_interval", "min_interval -1 ms is out of bounds", id="negative minimum"),
@@ -127,12 +120,12 @@ BAD = [
         id="minimum above maximum",
     ),
     pytest.param(
-        {"min_interval_ms": 60_001}, "interval",
+        {"min_interval_ms": 60_001}, "every",
         "interval 1m for 'billing' is below its min_interval 1m0.001s; raise the interval or lower min_interval",
         id="interval below its minimum",
     ),
     pytest.param(
-        {"max_interval_ms": 59_999}, "interval",
+        {"max_interval_ms": 59_999}, "every",
         "interval 1m for 'billing' is above its max_interval 59.999s; lower the interval or raise max_interval",
         id="interval above its maximum",
     ),
@@ -215,12 +208,12 @@ def test_an_interval_endpoint_needs_a_known_zone_too() -> None:
 def test_the_tenants_minimum_interval_is_a_quota() -> None:
     tenant = replace(TENANT, interval_ms_min=300_000)
     with pytest.raises(QuotaExceeded) as refused:
-        check_definition(PLAIN, tenant)
+        check_config(PLAIN, tenant)
 
     assert str(refused.value) == "interval 1m is below the tenant's minimum 5m; raise it"
     assert (refused.value.quota, refused.value.limit) == ("interval_ms_min", 300_000)
-    assert check_definition(replace(PLAIN, interval_ms=300_000), tenant)[0].interval_ms == 300_000
-    assert check_definition(replace(PLAIN, interval_ms=None, cron="0 * * * *"), tenant)[0].cron == "0 * * * *"
+    assert check_config(replace(PLAIN, interval_ms=300_000), tenant)[0].interval_ms == 300_000
+    assert check_config(replace(PLAIN, interval_ms=None, cron="0 * * * *"), tenant)[0].cron == "0 * * * *"
 
 
 @pytest.mark.parametrize(
@@ -229,7 +222,7 @@ def test_the_tenants_minimum_interval_is_a_quota() -> None:
 )
 def test_a_cron_whose_times_are_closer_than_the_tenants_minimum_is_refused(cron: str, closest: str) -> None:
     with pytest.raises(QuotaExceeded) as refused:
-        check_definition(replace(PLAIN, interval_ms=None, cron=cron), replace(TENANT, interval_ms_min=300_000))
+        check_config(replace(PLAIN, interval_ms=None, cron=cron), replace(TENANT, interval_ms_min=300_000))
 
     assert str(refused.value) == (
         f"cron {cron!r} has times only {closest} apart, and the tenant's minimum is 5m; choose times further apart"
@@ -240,21 +233,21 @@ def test_a_cron_whose_times_are_closer_than_the_tenants_minimum_is_refused(cron:
 def test_a_cron_that_keeps_the_tenants_minimum_passes(cron: str) -> None:
     given = replace(PLAIN, interval_ms=None, cron=cron)
 
-    assert check_definition(given, replace(TENANT, interval_ms_min=300_000), "ep_1")[0].cron == cron
+    assert check_config(given, replace(TENANT, interval_ms_min=300_000), "ep_1")[0].cron == cron
 
 
 def test_a_daily_cron_keeps_a_minimum_of_a_day_also_where_one_day_has_23_hours() -> None:
     given = replace(PLAIN, interval_ms=None, cron="0 9 * * *", timezone="Europe/Berlin")
 
-    assert check_definition(given, replace(TENANT, interval_ms_min=86_400_000))[0].cron == "0 9 * * *"
+    assert check_config(given, replace(TENANT, interval_ms_min=86_400_000))[0].cron == "0 9 * * *"
 
 
 def test_a_service_port_passes_only_where_the_operator_allows_it() -> None:
-    given = replace(PLAIN, url="http://example.org:5432/")
+    given = with_values(PLAIN, {"url": "http://example.org:5432/"})
     with pytest.raises(InvalidInput, match="belongs to another service"):
-        check_definition(given, TENANT)
+        check_config(given, TENANT)
 
-    assert check_definition(given, TENANT, allow_ports=frozenset({5432}))[1] == "example.org:5432"
+    assert check_config(given, TENANT, allow_ports=frozenset({5432}))[1] == "example.org:5432"
 
 
 @pytest.mark.parametrize(
@@ -293,7 +286,7 @@ def test_text_for_people_has_no_control_characters_and_a_payload_may(text: str) 
 
 
 def test_a_payload_is_not_normalised() -> None:
-    assert checked(body="e\u0301").body == "e\u0301"
+    assert checked(body="e\u0301").action.body == "e\u0301"
 
 
 @pytest.mark.parametrize("text", ["\x00", "a\ud800", "\udfff"])
@@ -313,7 +306,7 @@ def test_text_that_is_too_long_is_refused_without_being_repeated() -> None:
     assert refused.value.value == 1_001
 
 
-FULL = Definition(
+FULL = a_config(
     name="orders", url="https://example.org/hook", job="shop", description="d", method="PUT",
     headers=(Header("X-Token", "sealed", secret=True),), body="{}", cron="0 3 * * *", timezone="Europe/Berlin",
     timeout_ms=5_000, min_interval_ms=60_000, max_interval_ms=7_200_000, backoff="monitor", jitter_ms=500,
@@ -322,21 +315,17 @@ FULL = Definition(
 )  # fmt: skip
 
 
-def test_a_definition_becomes_an_action_with_the_headers_it_is_given() -> None:
-    assert action_of(FULL, (Header("X-Token", "sealed again", secret=True),), "sealed") == HttpAction(
+def test_an_endpoint_gets_its_configuration_with_the_sealed_headers_and_query() -> None:
+    endpoint = configured(an_endpoint(), FULL, (Header("X-Token", "sealed again", secret=True),), "sealed")
+
+    assert endpoint.action == HttpAction(
         "https://example.org/hook", "PUT", (Header("X-Token", "sealed again", secret=True),), "{}", 5_000, 10, 2,
         (204,), "true", "sealed",
     )  # fmt: skip
 
 
-def test_a_definition_comes_back_from_the_endpoint_made_of_it() -> None:
-    endpoint = an_endpoint(
-        "orders", description="d", action=action_of(FULL, FULL.headers, ""), cron="0 3 * * *", timezone="Europe/Berlin",
-        min_interval_ms=60_000, max_interval_ms=7_200_000, backoff=BackoffPolicy.MONITOR, jitter_ms=500, spread=False,
-        misfire=MisfirePolicy.CATCH_UP, catch_up_max=7, max_lateness_ms=9_000, on_lost_worker=LostWorkerPolicy.SKIP,
-    )  # fmt: skip
-
-    assert definition_of(endpoint, "shop") == FULL
+def test_a_configuration_comes_back_from_the_endpoint_made_of_it() -> None:
+    assert config_of(configured(an_endpoint(), FULL, FULL.action.headers, "")) == FULL
 
 
 @pytest.mark.parametrize(

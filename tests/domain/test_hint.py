@@ -44,7 +44,7 @@ def test_an_interval_out_of_bounds_is_refused_with_the_bounds(interval_ms: int) 
         make_interval_hint(NOON, interval_ms)
 
     assert str(refusal.value) == (f"hint interval {interval_ms} ms is out of bounds; give at least 1s and at most 366d")
-    assert (refusal.value.field, refusal.value.value) == ("interval", interval_ms)
+    assert (refusal.value.field, refusal.value.value) == ("every", interval_ms)
 
 
 @pytest.mark.parametrize("ttl", [timedelta(microseconds=1), DAYS])
@@ -70,7 +70,7 @@ def test_a_one_shot_that_would_come_after_its_own_expiry_is_refused_with_the_rea
 
     assert "is later than its own expiry at 2025-01-01T12:30:00" in str(refusal.value)
     assert "give an earlier time or a longer ttl (at most 24h)" in str(refusal.value)
-    assert refusal.value.field == "next_run_at"
+    assert refusal.value.field == "at"
 
 
 @pytest.mark.parametrize("when", [NOON, NOON - timedelta(microseconds=1), DAY, DAY - 3_000 * DAYS])

@@ -16,7 +16,6 @@ from starlette.routing import Route
 
 from mainspring.api.server import WebServer
 from mainspring.domain.access.scope import Principal, Scope
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import NotAuthenticated
 from mainspring.domain.schedule.cron import CRON
@@ -28,13 +27,14 @@ from mainspring.outbound.vault import AesVault, KeyRing
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock, TimeOrderedIds
 from mcp import Client
+from tests.harness.config import a_config
 from tests.peers.hostile import HostilePeer
 from tests.stores.databases import clock, shared_postgres_url, store_url, stores
 
 __all__ = ["clock", "shared_postgres_url", "store_url", "stores"]
 
 ALL = frozenset(Scope)
-HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
+HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False)
 
 
 class Answer:

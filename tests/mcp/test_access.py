@@ -84,7 +84,7 @@ async def test_lists_show_nothing_of_another_tenant(house: House, clock: FixedCl
 
 
 async def test_what_an_assistant_does_is_done_by_its_key(house: House, assistant: Assistant) -> None:
-    await assistant("create_endpoint", name="h", url="https://example.com/", interval="1m")
+    await assistant("create_endpoint", name="h", url="https://example.com/", every="1m")
 
     assert {event.actor for event in await told(house.stores)} == {"key:a"}
 

@@ -44,7 +44,7 @@ async def started(environment: dict[str, str], *options: str) -> AsyncIterator[A
 async def test_first_endpoint_is_made_tried_and_explained(environment: dict[str, str], peer: HostilePeer) -> None:
     async with started(environment) as assistant:
         checked = await assistant("check_endpoint", url=peer.url("/ok"))
-        await assistant("create_endpoint", name="health", url=peer.url("/ok"), interval="5m")
+        await assistant("create_endpoint", name="health", url=peer.url("/ok"), every="5m")
         tested = await assistant("test_endpoint", endpoint="health")
         run = await assistant("get_run", run=tested["run"]["id"])
         reasons = await assistant("why", endpoint="health")
@@ -69,7 +69,7 @@ async def test_assistant_shows_life_while_it_is_there(environment: dict[str, str
 async def test_assistant_has_the_scopes_it_was_given(tmp_path: Path) -> None:
     async with started({"MAINSPRING_DATA_DIR": str(tmp_path)}, "--scopes", "read") as assistant:
         listed = (await assistant.client.list_tools()).tools
-        refusal = await assistant.refused("create_endpoint", name="h", url="https://e.com/", interval="1m")
+        refusal = await assistant.refused("create_endpoint", name="h", url="https://e.com/", every="1m")
 
     assert all(tool.annotations is not None and tool.annotations.read_only_hint for tool in listed)
     assert refusal.startswith("this needs the scope write, and mcp has read")

@@ -53,7 +53,7 @@ async def test_marks_tell_what_a_tool_may_do(assistant: Assistant) -> None:
 
 async def test_endpoint_is_created_listed_and_read(assistant: Assistant, house: House) -> None:
     made = await assistant(
-        "create_endpoint", name="health", url="https://example.com/x", interval="5m", job="shop",
+        "create_endpoint", name="health", url="https://example.com/x", every="5m", job="shop",
         headers={"Accept": "text/plain"}, secret_headers={"X-Pin": "1234"}, accept_codes=[200, 404], spread=False,
     )  # fmt: skip
 
@@ -73,7 +73,7 @@ async def test_endpoint_is_created_listed_and_read(assistant: Assistant, house: 
 
 async def test_long_list_is_read_in_pages(assistant: Assistant, house: House) -> None:
     for name in "abcde":
-        await assistant("create_endpoint", name=name, url="https://example.com/", interval="1h")
+        await assistant("create_endpoint", name=name, url="https://example.com/", every="1h")
 
     first = await assistant("list_endpoints", limit=2)
     second = await assistant("list_endpoints", limit=2, after=first["next"])
@@ -86,7 +86,7 @@ async def test_long_list_is_read_in_pages(assistant: Assistant, house: House) ->
 async def test_edit_tells_what_changed(assistant: Assistant, house: House) -> None:
     await add_endpoint(house.desk(), HEALTH)
 
-    edited = await assistant("edit_endpoint", endpoint="health", interval="2m", method="HEAD")
+    edited = await assistant("edit_endpoint", endpoint="health", every="2m", method="HEAD")
 
     assert edited["changes"] == {
         "interval_ms": {"from": 60_000, "to": 120_000},
@@ -107,12 +107,12 @@ async def test_headers_are_replaced_and_removed_by_name(assistant: Assistant) ->
 
 
 CHANGES: dict[str, dict[str, object]] = {
-    "edit_endpoint": {"interval": "2m"},
+    "edit_endpoint": {"every": "2m"},
     "archive_endpoint": {},
     "delete_endpoint": {},
     "pause_endpoint": {"duration": "1h", "reason": "lunch"},
     "run_endpoint": {},
-    "put_hint": {"interval": "5s"},
+    "put_hint": {"every": "5s"},
 }
 
 
@@ -130,7 +130,7 @@ async def test_dry_run_tells_as_in_earnest_and_changes_nothing(assistant: Assist
 
 
 async def test_dry_run_creates_nothing(assistant: Assistant, house: House) -> None:
-    made = await assistant("create_endpoint", name="h", url="https://example.com/", interval="1m", dry_run=True)
+    made = await assistant("create_endpoint", name="h", url="https://example.com/", every="1m", dry_run=True)
 
     assert made["endpoint"]["next_run_at"] is not None
     assert await house.stores.endpoints.endpoints("default", EndpointFilter()) == []
@@ -150,7 +150,7 @@ async def test_hints_pause_and_resume_move_the_next_run(assistant: Assistant, ho
     await add_endpoint(house.desk(), HEALTH)
     await run_slot(house.stores, clock)
 
-    hinted = await assistant("put_hint", endpoint="health", interval="5s", ttl="10m", reason="a deploy")
+    hinted = await assistant("put_hint", endpoint="health", every="5s", ttl="10m", reason="a deploy")
     once = await assistant("put_hint", endpoint="health", at=rfc3339(START + timedelta(seconds=3)))
     paused = await assistant("pause_endpoint", endpoint="health", until="2025-01-02T00:00:00+01:00")
     resumed = await assistant("pause_endpoint", endpoint="health", resume=True)
@@ -319,7 +319,7 @@ async def test_quotas_are_shown(assistant: Assistant) -> None:
 async def test_run_is_requested_and_test_and_check_call_at_once(
     assistant: Assistant, house: House, peer: HostilePeer
 ) -> None:
-    await assistant("create_endpoint", name="h", url=peer.url("/ok"), interval="1h")
+    await assistant("create_endpoint", name="h", url=peer.url("/ok"), every="1h")
 
     requested = await assistant("run_endpoint", endpoint="h")
     tested = await assistant("test_endpoint", endpoint="h")
@@ -333,7 +333,7 @@ async def test_run_is_requested_and_test_and_check_call_at_once(
 
 
 async def test_requested_run_is_waited_for(assistant: Assistant, house: House) -> None:
-    await assistant("create_endpoint", name="h", url="https://example.com/", interval="1h")
+    await assistant("create_endpoint", name="h", url="https://example.com/", every="1h")
 
     waiting = asyncio.create_task(assistant("run_endpoint", endpoint="h", wait="30s"))
     while not (batch := await claim(house.stores)).claims:
@@ -344,7 +344,7 @@ async def test_requested_run_is_waited_for(assistant: Assistant, house: House) -
 
     assert (ended["run"]["trigger"], ended["run"]["status"]) == ("manual", "success")
     assert [each["successes"] for each in shown["health"]] == [1, 1, 1, 1]
-    await assistant("create_endpoint", name="nobody runs it", url="https://example.com/", interval="1h")
+    await assistant("create_endpoint", name="nobody runs it", url="https://example.com/", every="1h")
     assert (await assistant("run_endpoint", endpoint="nobody runs it", wait=1))["run"] is None
 
 

@@ -59,7 +59,7 @@ async def test_headers_of_the_response_are_marked_too(assistant: Assistant, hous
 
 async def test_large_request_body_of_an_endpoint_is_cut(assistant: Assistant) -> None:
     made = await assistant(
-        "create_endpoint", name="h", url="https://e.com/", interval="1m", method="POST", body="x" * 100_000
+        "create_endpoint", name="h", url="https://e.com/", every="1m", method="POST", body="x" * 100_000
     )
 
     assert len(made["endpoint"]["body"]) < 4_200

@@ -2,9 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
 from tests.stores.world import FixedClock, an_outcome, run_slot, told
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import EventType
 from mainspring.domain.run import Body, RunStatus
@@ -19,7 +19,7 @@ from mainspring.workers.planner import Planner
 
 async def recorded(desk: Desk, clock: FixedClock) -> None:
     """Ten minutes: busy from the third on, and down at the seventh."""
-    await add_endpoint(desk, Definition("queue", "https://example.com/", interval_ms=60_000, spread=False))
+    await add_endpoint(desk, a_config("queue", "https://example.com/", interval_ms=60_000, spread=False))
     for minute in range(10):
         text = f'{{"depth": {50 if minute >= 3 else 1}}}'.encode()
         status = RunStatus.FAILURE if minute == 7 else RunStatus.SUCCESS
@@ -48,7 +48,7 @@ async def test_page_shows_lanes_failures_and_decisions(desk: Desk, clock: FixedC
     await recorded(desk, clock)
     owner = await find_owner(desk, "queue", None)
 
-    page = comparison(await run_backtest(desk, owner, BacktestRequest(interval_ms=180_000)))
+    page = comparison(await run_backtest(desk, owner, BacktestRequest(every=180_000)))
 
     assert all(words in page for words in ("queue", "recorded, 9", "changed, ", "Recorded failures", "not seen"))
     assert "<script" not in page
@@ -57,9 +57,9 @@ async def test_page_shows_lanes_failures_and_decisions(desk: Desk, clock: FixedC
 @pytest.mark.parametrize(
     "wish",
     [
-        BacktestRequest(interval_ms=1),
+        BacktestRequest(every=1),
         BacktestRequest(cron="61 * * * *"),
-        BacktestRequest(cron="@daily", interval_ms=60_000),
+        BacktestRequest(cron="@daily", every=60_000),
     ],
 )
 async def test_policy_that_cannot_be_is_refused(desk: Desk, clock: FixedClock, wish: BacktestRequest) -> None:
@@ -72,18 +72,18 @@ async def test_policy_that_cannot_be_is_refused(desk: Desk, clock: FixedClock, w
 
 
 async def test_limits_alone_may_change_and_nothing_recorded_is_told(desk: Desk, clock: FixedClock) -> None:
-    await add_endpoint(desk, Definition("idle", "https://example.com/", interval_ms=60_000, job="idle"))
+    await add_endpoint(desk, a_config("idle", "https://example.com/", interval_ms=60_000, job="idle"))
     with pytest.raises(Conflict, match="nothing to replay"):
         await run_backtest(desk, await find_owner(desk, "idle", None), BacktestRequest())
 
     await recorded(desk, clock)
-    wider = await run_backtest(desk, await find_owner(desk, "queue", None), BacktestRequest(max_interval_ms=600_000))
+    wider = await run_backtest(desk, await find_owner(desk, "queue", None), BacktestRequest(max_interval=600_000))
     assert len(wider.changed.runs) == len(wider.present.runs)
 
 
 async def test_limit_of_runs_is_each_endpoints_and_is_stated(desk: Desk, clock: FixedClock) -> None:
     for name in ("one", "two"):
-        await add_endpoint(desk, Definition(name, "https://example.com/", interval_ms=60_000, spread=False))
+        await add_endpoint(desk, a_config(name, "https://example.com/", interval_ms=60_000, spread=False))
     for _ in range(6):
         clock.tick(seconds=60)
         await run_slot(desk.stores, clock, an_outcome(), took_ms=0)
@@ -98,7 +98,7 @@ async def test_limit_of_runs_is_each_endpoints_and_is_stated(desk: Desk, clock: 
 
 
 async def test_large_bodies_lower_the_limit_rather_than_fill_the_memory(desk: Desk, clock: FixedClock) -> None:
-    await add_endpoint(desk, Definition("one", "https://example.com/", interval_ms=60_000, spread=False))
+    await add_endpoint(desk, a_config("one", "https://example.com/", interval_ms=60_000, spread=False))
     clock.tick(seconds=60)
     large = Body(b"x" * 100_000, "text/plain", False, 100_000)
     await run_slot(desk.stores, clock, an_outcome(body=large), took_ms=0)
@@ -115,7 +115,7 @@ async def test_window_rule_fires_at_the_same_runs_live_rehearsed_and_replayed(de
         "&& headers['x-left'] == '3'"
     )
     rule = {"name": "grows", "when": when, "interval": "1m", "ttl": "1m"}
-    endpoint = await add_endpoint(desk, Definition("queue", "https://example.com/", interval_ms=60_000, spread=False))
+    endpoint = await add_endpoint(desk, a_config("queue", "https://example.com/", interval_ms=60_000, spread=False))
     owner = await find_owner(desk, "queue", None)
     await add_rules(desk, owner, [rule])
     planner = Planner(desk.stores.planner, Metrics(), "planner-1")
@@ -128,7 +128,7 @@ async def test_window_rule_fires_at_the_same_runs_live_rehearsed_and_replayed(de
             pass
 
     live = [each for each in await told(desk.stores) if each.type is EventType.RULE_FIRED]
-    rehearsed = [each for each in await try_rules(desk, owner, check_rules([rule], owner), 100) if each.fired]
+    rehearsed = [each for each in await try_rules(desk, owner, await check_rules([rule], owner), 100) if each.fired]
     replayed = (await run_backtest(desk, owner, BacktestRequest())).present
 
     assert len(live) > 5

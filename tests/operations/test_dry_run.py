@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
 from tests.stores.world import FixedClock, told
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.schedule.changes import Change
@@ -20,7 +20,6 @@ from mainspring.operations.endpoints import (
     archive_endpoint,
     clear_hints,
     delete_endpoint,
-    describe_endpoint,
     edit_endpoint,
     find_endpoint,
     pause_endpoint,
@@ -34,7 +33,7 @@ from mainspring.operations.jobs import add_job, edit_job, set_job_status
 from mainspring.operations.tenants import find_tenant, set_quotas
 from mainspring.ports.endpoints import EndpointFilter, EndpointStore
 
-HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
+HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False)
 OTHER = replace(HEALTH, name="other")
 
 Verb = Callable[[Desk], Awaitable[object]]
@@ -80,7 +79,7 @@ async def test_rehearsed_addition_is_seen_at_its_own_desk_only(desk: Desk) -> No
     added = await add_endpoint(trial, replace(HEALTH, job="shop"))
 
     assert await find_endpoint(trial, "health") == await find_endpoint(trial, added.id) == added
-    assert (await describe_endpoint(trial, added)).job == "shop"
+    assert added.job == "shop"
     assert added.next_run_at is not None
     assert await everything(desk) == before
 

@@ -5,11 +5,12 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config, edited
 from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.world import START, FixedClock, claim, finished, get
 
-from mainspring.domain.definition import Definition
-from mainspring.domain.endpoint import Tenant
+from mainspring.domain.definition import config_of
+from mainspring.domain.endpoint import EndpointConfig, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.event import EventType
 from mainspring.domain.run import Header
@@ -20,7 +21,6 @@ from mainspring.operations.endpoints import (
     archive_endpoint,
     clear_hints,
     delete_endpoint,
-    describe_endpoint,
     edit_endpoint,
     find_endpoint,
     pause_endpoint,
@@ -32,7 +32,7 @@ from mainspring.operations.endpoints import (
 )
 from mainspring.ports.records import RunFilter
 
-HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
+HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False)
 CANARY = "canary-Zq81-in-a-header"
 
 
@@ -69,7 +69,7 @@ async def test_unknown_endpoint_suggests_the_nearest_name(desk: Desk) -> None:
 
 async def test_secret_header_is_nowhere_in_the_database(desk: Desk, store_url: str) -> None:
     headers = (Header("Authorization", f"Bearer {CANARY}"), Header("X-Plain", "seen"))
-    endpoint = await add_endpoint(desk, replace(HEALTH, headers=headers))
+    endpoint = await add_endpoint(desk, edited(HEALTH, headers=headers))
 
     if is_sqlite(store_url):
         files = [file_of(store_url), file_of(store_url).with_name("mainspring.db-wal")]
@@ -87,7 +87,7 @@ async def test_secret_header_is_nowhere_in_the_database(desk: Desk, store_url: s
 
 async def test_edit_keeps_secrets_it_does_not_touch(desk: Desk) -> None:
     headers = (Header("Authorization", f"Bearer {CANARY}"),)
-    before = await add_endpoint(desk, replace(HEALTH, headers=headers))
+    before = await add_endpoint(desk, edited(HEALTH, headers=headers))
 
     change = await edit_endpoint(desk, "health", lambda old: replace(old, description="the shop's pulse"))
 
@@ -97,10 +97,10 @@ async def test_edit_keeps_secrets_it_does_not_touch(desk: Desk) -> None:
 
 async def test_edit_may_not_bring_more_headers_than_an_endpoint_may_have(desk: Desk) -> None:
     first, second = ([Header(f"x-{half}-{n}", "1") for n in range(30)] for half in ("a", "b"))
-    await add_endpoint(desk, replace(HEALTH, headers=tuple(first)))
+    await add_endpoint(desk, edited(HEALTH, headers=tuple(first)))
 
     with pytest.raises(InvalidInput, match="headers"):
-        await edit_endpoint(desk, "health", lambda old: replace(old, headers=(*old.headers, *second)))
+        await edit_endpoint(desk, "health", lambda old: edited(old, headers=(*old.action.headers, *second)))
 
 
 async def test_edited_interval_counts_from_the_last_run(desk: Desk, clock: FixedClock) -> None:
@@ -238,26 +238,26 @@ async def test_deleted_endpoint_leaves_no_rows_and_its_run_in_flight_writes_noth
 
 
 async def test_described_endpoint_is_what_was_defined(desk: Desk) -> None:
-    wanted = replace(HEALTH, job="shop", min_interval_ms=5_000, accept_codes=(200, 204), timeout_ms=7_000)
+    wanted = edited(HEALTH, job="shop", min_interval_ms=5_000, accept_codes=(200, 204), timeout_ms=7_000)
     endpoint = await add_endpoint(desk, wanted)
 
-    assert await describe_endpoint(desk, endpoint) == wanted
+    assert config_of(endpoint) == wanted
 
 
 @pytest.mark.parametrize(
     ("broken", "field"),
     [
-        pytest.param(lambda d: replace(d, interval_ms=0), "interval", id="interval zero"),
-        pytest.param(lambda d: replace(d, interval_ms=-1), "interval", id="interval negative"),
-        pytest.param(lambda d: replace(d, cron="* * * * *"), "interval", id="both schedules"),
-        pytest.param(lambda d: replace(d, interval_ms=None), "interval", id="neither schedule"),
-        pytest.param(lambda d: replace(d, url="ftp://example.com/"), "url", id="another protocol"),
+        pytest.param(lambda d: replace(d, interval_ms=0), "every", id="interval zero"),
+        pytest.param(lambda d: replace(d, interval_ms=-1), "every", id="interval negative"),
+        pytest.param(lambda d: replace(d, cron="* * * * *"), "every", id="both schedules"),
+        pytest.param(lambda d: replace(d, interval_ms=None), "every", id="neither schedule"),
+        pytest.param(lambda d: edited(d, url="ftp://example.com/"), "url", id="another protocol"),
         pytest.param(lambda d: replace(d, timezone="Mars/Olympus"), "timezone", id="unknown zone"),
         pytest.param(lambda d: replace(d, name="a\x00b"), "name", id="control character in the name"),
     ],
 )
 async def test_bad_definition_is_refused_and_nothing_is_written(
-    desk: Desk, broken: Callable[[Definition], Definition], field: str
+    desk: Desk, broken: Callable[[EndpointConfig], EndpointConfig], field: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
         await add_endpoint(desk, broken(HEALTH))

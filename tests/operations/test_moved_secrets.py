@@ -2,12 +2,13 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config, edited
 
 from mainspring.documents.apply import apply_files
 from mainspring.documents.faults import InvalidDocument
 from mainspring.documents.plan import Options
 from mainspring.documents.references import sent
-from mainspring.domain.definition import Definition
+from mainspring.domain.endpoint import EndpointConfig
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.run import Header
 from mainspring.operations.endpoints import Desk, add_endpoint, edit_endpoint, find_endpoint
@@ -20,24 +21,24 @@ DOCUMENT = "endpoints: {billing: {url: '%s', every: 1m, headers: {Authorization:
 
 
 @pytest.fixture
-async def billing(desk: Desk) -> Definition:
-    definition = Definition(name="billing", url=BASE, interval_ms=60_000, headers=(SECRET, PLAIN))
+async def billing(desk: Desk) -> EndpointConfig:
+    definition = a_config(name="billing", url=BASE, interval_ms=60_000, headers=(SECRET, PLAIN))
     await add_endpoint(replace(desk, allow_ports=frozenset({8443})), definition)
     return definition
 
 
 @pytest.mark.parametrize("url", ELSEWHERE, ids=["host", "scheme", "port"])
-async def test_url_at_another_origin_needs_the_secrets_again(desk: Desk, billing: Definition, url: str) -> None:
+async def test_url_at_another_origin_needs_the_secrets_again(desk: Desk, billing: EndpointConfig, url: str) -> None:
     desk = replace(desk, allow_ports=frozenset({8443}))
     with pytest.raises(InvalidInput, match=r"'Authorization' were given for https://api\.example\.com:443") as refused:
-        await edit_endpoint(desk, "billing", lambda old: replace(old, url=url))
+        await edit_endpoint(desk, "billing", lambda old: edited(old, url=url))
 
     assert refused.value.field == "headers"
     assert (await find_endpoint(desk, "billing")).action.url == BASE
 
 
 @pytest.mark.parametrize("url", ELSEWHERE, ids=["host", "scheme", "port"])
-async def test_document_with_a_stored_secret_cannot_move_it(desk: Desk, billing: Definition, url: str) -> None:
+async def test_document_with_a_stored_secret_cannot_move_it(desk: Desk, billing: EndpointConfig, url: str) -> None:
     desk = replace(desk, allow_ports=frozenset({8443}))
     with pytest.raises(InvalidDocument, match=r"was given for https://api\.example\.com:443"):
         await apply_files(desk, [("f.yaml", (DOCUMENT % url).encode())], Options(sent({}), {}))
@@ -45,16 +46,16 @@ async def test_document_with_a_stored_secret_cannot_move_it(desk: Desk, billing:
     assert (await find_endpoint(desk, "billing")).action.url == BASE
 
 
-async def test_url_moves_with_new_secrets_or_without_any(desk: Desk, billing: Definition) -> None:
+async def test_url_moves_with_new_secrets_or_without_any(desk: Desk, billing: EndpointConfig) -> None:
     fresh = replace(SECRET, value="Bearer another")
-    await edit_endpoint(desk, "billing", lambda old: replace(old, url=ELSEWHERE[0], headers=(fresh, PLAIN)))
-    await edit_endpoint(desk, "billing", lambda old: replace(old, url=BASE, headers=(PLAIN,)))
+    await edit_endpoint(desk, "billing", lambda old: edited(old, url=ELSEWHERE[0], headers=(fresh, PLAIN)))
+    await edit_endpoint(desk, "billing", lambda old: edited(old, url=BASE, headers=(PLAIN,)))
 
     assert (await find_endpoint(desk, "billing")).action.headers == (PLAIN,)
 
 
-async def test_path_changes_with_the_stored_secret(desk: Desk, billing: Definition) -> None:
-    await edit_endpoint(desk, "billing", lambda old: replace(old, url="https://API.example.com:443/other?x=1"))
+async def test_path_changes_with_the_stored_secret(desk: Desk, billing: EndpointConfig) -> None:
+    await edit_endpoint(desk, "billing", lambda old: edited(old, url="https://API.example.com:443/other?x=1"))
     text = DOCUMENT % "https://api.example.com/third"
     await apply_files(desk, [("f.yaml", text.encode())], Options(sent({}), {}))
 

@@ -13,7 +13,8 @@ from mainspring.operations.partitions import KeptCheckpoints, export_checkpoints
 from mainspring.operations.workflows import start_execution
 from mainspring.outbound.checkpoints import CheckpointSigner
 from mainspring.outbound.vault import KeyRing
-from mainspring.workflow.audit import Breach
+from mainspring.stores.workflow_rows import text_of
+from mainspring.workflow.audit import Breach, seal_tick
 
 __all__ = ["signing"]
 
@@ -53,6 +54,39 @@ async def test_execution_that_no_tick_names_is_found(signing: Desk, store_url: s
 
     assert found is not None
     assert found.execution_id in ("exe_forged", waiting)
+
+
+async def test_execution_that_was_added_with_its_log_is_found(signing: Desk, store_url: str, clock: FixedClock) -> None:
+    ticker, _, _ = await two_months(signing, clock)
+    added = await start_execution(signing, "waits", {})
+    await tick(ticker, clock, 5)
+    (fourth,) = await query(store_url, "SELECT hash FROM workflow_tick WHERE sequence = 4")
+    for table in ("workflow_tick", "workflow_checkpoint"):
+        await query(store_url, f"DELETE FROM {table} WHERE sequence > 4")
+    await query(store_url, f"UPDATE workflow_partition SET sequence = 4, head = '{fourth[0]}'")
+
+    found = await breach_of(signing)
+
+    assert found == Breach(added.id, 1, "execution", "an execution that a tick names", "one that no tick names")
+
+
+async def test_kept_checkpoint_finds_a_rewritten_chain_where_no_key_is_known(
+    signing: Desk, store_url: str, clock: FixedClock
+) -> None:
+    await two_months(signing, clock)
+    kept = await export_checkpoints(signing)
+    (last,) = kept.checkpoints
+    (genuine,) = await signing.stores.flows.logs.ticks(0, 3, 1)
+    made = seal_tick(0, 4, genuine.tick, [("exe_forged", 1, "f" * 64)], genuine.previous)
+    await query(
+        store_url, f"UPDATE workflow_tick SET heads = '{text_of(made.heads)}', hash = '{made.hash}' WHERE sequence = 4"
+    )
+    await query(store_url, f"UPDATE workflow_checkpoint SET head = '{made.hash}' WHERE sequence = 4")
+    await query(store_url, f"UPDATE workflow_partition SET head = '{made.hash}'")
+
+    found = await breach_of(replace(signing, signer=None), kept)
+
+    assert found == Breach("partition 0", 4, "kept checkpoint", last.head, made.hash)
 
 
 async def test_removal_by_retention_is_no_breach(signing: Desk, clock: FixedClock) -> None:

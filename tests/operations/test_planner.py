@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
 from tests.stores.world import FixedClock, an_outcome, run_slot
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import Conflict, Misconfigured, NotFound
 from mainspring.domain.event import Event, EventType
@@ -32,7 +32,7 @@ from mainspring.operations.rules import add_rules, find_owner, set_mode
 from mainspring.settings import Settings
 from mainspring.wiring.planner import model_fault, open_models
 
-ONE = Definition("one", "https://example.com/", interval_ms=60_000, spread=False)
+ONE = a_config("one", "https://example.com/", interval_ms=60_000, spread=False)
 
 
 def a_session(endpoint: Endpoint, clock: FixedClock, number: int, mode: str) -> ModelSession:

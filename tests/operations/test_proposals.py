@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
 from tests.stores.world import START, FixedClock, an_outcome, archived, edited, run_slot
 
 from mainspring.domain.advice.approval import approve, propose_for_model
 from mainspring.domain.advice.proposal import ProposalState, StoredProposal, make_proposal
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
@@ -32,7 +32,7 @@ from mainspring.operations.rules import add_rules, find_owner, set_mode
 from mainspring.ports.planner import ProposalFilter
 from mainspring.workers.planner import Planner
 
-ONE = Definition("one", "https://example.com/", interval_ms=3_600_000, spread=False)
+ONE = a_config("one", "https://example.com/", interval_ms=3_600_000, spread=False)
 
 
 async def proposed(desk: Desk, clock: FixedClock, **rule: object) -> tuple[Endpoint, StoredProposal]:

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from tests.documents.texts import apply
+from tests.harness.config import a_config, edited
 from tests.stores.databases import query
 
 from mainspring.documents.export import export_documents
 from mainspring.documents.faults import InvalidDocument
 from mainspring.domain.access.sealing import query_place, query_secrets
-from mainspring.domain.definition import Definition
-from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.domain.endpoint import Endpoint, EndpointConfig, Tenant
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.run import HttpAction, Request, RunStatus
 from mainspring.observe import Metrics
@@ -39,8 +39,8 @@ DOCUMENT = "endpoints: {billing: {url: '%s', every: 1m}}"
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def a_definition(url: str = ADDRESS, name: str = "billing") -> Definition:
-    return Definition(name=name, url=url, interval_ms=60_000)
+def a_definition(url: str = ADDRESS, name: str = "billing") -> EndpointConfig:
+    return a_config(name=name, url=url, interval_ms=60_000)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ async def test_search_by_text_does_not_find_what_is_hidden(desk: Desk, billing: 
     "url", [HIDDEN, f"{BASE}/other?••••", "https://API.example.com:443/jobs?••••"], ids=["same", "path", "spelling"]
 )
 async def test_hidden_form_keeps_the_stored_query_string(desk: Desk, billing: Endpoint, url: str) -> None:
-    change = await edit_endpoint(desk, "billing", lambda old: replace(old, url=url, description="changed"))
+    change = await edit_endpoint(desk, "billing", lambda old: edited(old, url=url, description="changed"))
 
     assert change.endpoint.action.query == billing.action.query
     assert opened(desk, change.endpoint).endswith(f"?token={CANARY}&page=2")
@@ -91,15 +91,15 @@ async def test_edit_of_another_field_changes_no_address(desk: Desk, billing: End
 async def test_new_query_string_takes_the_place_of_the_old_one_and_none_removes_it(
     desk: Desk, billing: Endpoint
 ) -> None:
-    other = await edit_endpoint(desk, "billing", lambda old: replace(old, url=f"{BASE}?token=other"))
-    bare = await edit_endpoint(desk, "billing", lambda old: replace(old, url=BASE))
+    other = await edit_endpoint(desk, "billing", lambda old: edited(old, url=f"{BASE}?token=other"))
+    bare = await edit_endpoint(desk, "billing", lambda old: edited(old, url=BASE))
 
     assert opened(desk, other.endpoint) == f"{BASE}?token=other"
     assert (bare.endpoint.action.url, bare.endpoint.action.query) == (BASE, "")
 
 
 async def test_same_query_string_again_changes_nothing(desk: Desk, billing: Endpoint) -> None:
-    change = await edit_endpoint(desk, "billing", lambda old: replace(old, url=ADDRESS))
+    change = await edit_endpoint(desk, "billing", lambda old: edited(old, url=ADDRESS))
 
     assert change.endpoint == billing
 
@@ -108,8 +108,8 @@ async def test_same_query_string_again_changes_nothing(desk: Desk, billing: Endp
 async def test_another_origin_needs_the_query_string_again(desk: Desk, billing: Endpoint, url: str) -> None:
     desk = replace(desk, allow_ports=frozenset({8443}))
     with pytest.raises(InvalidInput, match=r"was given for https://api\.example\.com:443; give the query") as refused:
-        await edit_endpoint(desk, "billing", lambda old: replace(old, url=f"{url}?••••"))
-    moved = await edit_endpoint(desk, "billing", lambda old: replace(old, url=f"{url}?token=fresh"))
+        await edit_endpoint(desk, "billing", lambda old: edited(old, url=f"{url}?••••"))
+    moved = await edit_endpoint(desk, "billing", lambda old: edited(old, url=f"{url}?token=fresh"))
 
     assert refused.value.field == "url"
     assert opened(desk, moved.endpoint) == f"{url}?token=fresh"
@@ -194,7 +194,7 @@ async def test_query_strings_from_before_the_seal_are_sealed_for_every_tenant(de
     for each in (desk, other):
         await as_before_the_seal(each, "token", store_url)
         await as_before_the_seal(each, "bare", store_url, BASE)
-        await add_endpoint(each, replace(a_definition(BASE, "asking"), method="POST", body="why?"))
+        await add_endpoint(each, edited(a_definition(BASE, "asking"), method="POST", body="why?"))
 
     assert await seal_query_strings(desk) == 2
     assert await seal_query_strings(desk) == 0
@@ -225,7 +225,7 @@ async def test_endpoint_that_is_edited_meanwhile_is_left_to_the_editor(desk: Des
         async def readable_queries(self, after: tuple[str, ...], limit: int) -> object:
             read = await desk.stores.sealed.readable_queries(after, limit)
             if read:
-                await edit_endpoint(desk, "token", lambda old: replace(old, url=f"{BASE}?new=one"))
+                await edit_endpoint(desk, "token", lambda old: edited(old, url=f"{BASE}?new=one"))
             return read
 
     raced = replace(desk, stores=replace(desk.stores, sealed=Editing()))
@@ -237,7 +237,7 @@ async def test_endpoint_that_is_edited_meanwhile_is_left_to_the_editor(desk: Des
 @pytest.mark.parametrize("url", [ADDRESS, HIDDEN], ids=["in full", "hidden"])
 async def test_any_edit_seals_a_readable_query_string(desk: Desk, store_url: str, url: str) -> None:
     await as_before_the_seal(desk, "token", store_url)
-    change = await edit_endpoint(desk, "token", lambda old: replace(old, url=url, description="changed"))
+    change = await edit_endpoint(desk, "token", lambda old: edited(old, url=url, description="changed"))
 
     assert (change.endpoint.action.url, opened(desk, change.endpoint)) == (HIDDEN, ADDRESS)
 
@@ -254,7 +254,7 @@ async def test_new_key_seals_the_query_string_again(desk: Desk, billing: Endpoin
 
 async def test_query_string_that_no_key_opens_can_be_given_again(desk: Desk, billing: Endpoint) -> None:
     lost = replace(desk, vault=AesVault(KeyRing(b"n" * 32)))
-    change = await edit_endpoint(lost, "billing", lambda old: replace(old, url=ADDRESS))
+    change = await edit_endpoint(lost, "billing", lambda old: edited(old, url=ADDRESS))
 
     assert opened(lost, change.endpoint) == ADDRESS
 

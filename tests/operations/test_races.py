@@ -2,10 +2,10 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
 from tests.operations.rival import interrupted
 from tests.stores.world import START, claim, get
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import JobStatus, Tenant
 from mainspring.domain.errors import Conflict, NotFound, Outdated, QuotaExceeded
 from mainspring.operations.endpoints import (
@@ -20,7 +20,7 @@ from mainspring.operations.endpoints import (
 from mainspring.operations.jobs import add_job, set_job_status
 from mainspring.ports.endpoints import EndpointFilter
 
-HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
+HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False)
 
 
 async def test_endpoint_that_is_deleted_before_it_is_paused_is_not_found(desk: Desk) -> None:

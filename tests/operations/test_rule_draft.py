@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
+from tests.harness.config import a_config
 from tests.stores.world import FixedClock, an_outcome, run_slot
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, QuotaExceeded
 from mainspring.domain.model.tools import ToolSpec
@@ -50,7 +50,7 @@ async def queue(desk: Desk, clock: FixedClock, description: str = "faster while 
     secret = Header("Authorization", "Bearer hunter2hunter2", secret=True)
     await add_endpoint(
         desk,
-        Definition(
+        a_config(
             "queue", "https://example.com/", interval_ms=60_000, spread=False, description=description,
             headers=(secret, Header("Accept", "application/json")),
         ),
@@ -97,7 +97,7 @@ async def test_rules_that_do_not_hold_go_back_once(desk: Desk, clock: FixedClock
 
 
 async def test_siblings_are_told_with_what_they_answered(desk: Desk, clock: FixedClock) -> None:
-    await add_endpoint(desk, Definition("page", "https://example.com/", interval_ms=60_000, description="how slow"))
+    await add_endpoint(desk, a_config("page", "https://example.com/", interval_ms=60_000, description="how slow"))
     await queue(desk, clock)
     model = Drafting(drafting(BUSY))
 
@@ -121,7 +121,7 @@ async def test_no_call_is_made_without_a_description_or_tokens(desk: Desk, clock
         await draft_rules(desk, model, await find_owner(desk, "queue", None), Prices())
 
     await desk.stores.endpoints.put_tenant(Tenant("default", "default", tokens_per_month=0))
-    await add_endpoint(desk, Definition("other", "https://example.com/", interval_ms=60_000, description="be quick"))
+    await add_endpoint(desk, a_config("other", "https://example.com/", interval_ms=60_000, description="be quick"))
     with pytest.raises(QuotaExceeded, match="used 0 of its 0 tokens"):
         await draft_rules(desk, model, await find_owner(desk, "other", None), Prices())
 

@@ -2,9 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
 from tests.stores.world import FixedClock, an_outcome, run_slot
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.rules.health_sums import HealthSums
@@ -27,7 +27,7 @@ from mainspring.operations.rules import (
 )
 from mainspring.workers.planner import Planner
 
-ONE = Definition("one", "https://example.com/", interval_ms=60_000, spread=False)
+ONE = a_config("one", "https://example.com/", interval_ms=60_000, spread=False)
 PAUSE: dict[str, object] = {"when": "ok", "pause": "1h"}
 
 
@@ -120,8 +120,8 @@ async def test_rehearsal_checks_as_usual_and_writes_nothing(desk: Desk) -> None:
     assert [known.stored for known in await rules_of(desk, owner)] == [kept]
 
 
-def test_rules_of_nobody_may_name_any_sibling() -> None:
-    rules = check_loose_rules([{"when": "siblings.any.ok", "target": "some", "pause": "1h"}, PAUSE])
+async def test_rules_of_nobody_may_name_any_sibling() -> None:
+    rules = await check_loose_rules([{"when": "siblings.any.ok", "target": "some", "pause": "1h"}, PAUSE])
 
     assert [rule.name for rule in rules] == ["rule-1", "rule-2"]
 
@@ -133,9 +133,9 @@ async def test_what_cannot_be_is_refused(desk: Desk) -> None:
     with pytest.raises(NotFound):
         await find_owner(desk, None, "nowhere")
     with pytest.raises(Conflict):
-        check_rules([{**PAUSE, "name": "same"}], owner, ["same"])
+        await check_rules([{**PAUSE, "name": "same"}], owner, ["same"])
     with pytest.raises(InvalidInput, match="exceed the maximum of 50"):
-        check_rules([PAUSE] * 51, owner)
+        await check_rules([PAUSE] * 51, owner)
 
 
 async def test_recorded_runs_are_rehearsed_in_their_order(desk: Desk, clock: FixedClock) -> None:
@@ -146,7 +146,7 @@ async def test_recorded_runs_are_rehearsed_in_their_order(desk: Desk, clock: Fix
         await run_slot(desk.stores, clock, an_outcome(status, body=Body(text, "", False, len(text))), took_ms=0)
     owner = await find_owner(desk, "one", None)
     deep, odd = {"when": "body.depth > 5", "for": 2, "pause": "1h"}, {"when": "body.x > 1", "pause": "1h"}
-    rules = check_rules([deep, odd], owner)
+    rules = await check_rules([deep, odd], owner)
 
     tested = await try_rules(desk, owner, rules, 10)
 
@@ -154,7 +154,7 @@ async def test_recorded_runs_are_rehearsed_in_their_order(desk: Desk, clock: Fix
     assert {each.endpoint for each in tested} == {"one"}
     assert [bool(each.faults) for each in tested] == [True, False, False]
     whole = await find_owner(desk, None, "default")
-    assert [each.fired for each in await try_rules(desk, whole, check_rules([PAUSE], whole), 2)] == [
+    assert [each.fired for each in await try_rules(desk, whole, await check_rules([PAUSE], whole), 2)] == [
         (),
         ("rule-1",),
     ]
@@ -187,7 +187,7 @@ async def test_health_of_recorded_runs_is_what_the_planner_saw(desk: Desk, clock
         live.append(tuple(str(each.data["rule"]) for each in reversed(fired) if each.run_id == claim.run_id))
         clock.tick(minutes=5)
 
-    tested = await try_rules(desk, owner, check_rules(documents, owner), 12)
+    tested = await try_rules(desk, owner, await check_rules(documents, owner), 12)
 
     assert [each.fired for each in tested] == live[-12:]
     assert {name for names in live for name in names} == {"rule-1", "rule-2", "rule-3"}

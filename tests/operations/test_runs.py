@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 
 import pytest
+from tests.harness.config import a_config
 from tests.stores.world import FixedClock, run_slot
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import JobStatus
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.run import RunStatus
@@ -19,7 +19,7 @@ from mainspring.operations.endpoints import (
 from mainspring.operations.jobs import set_job_status
 from mainspring.operations.runs import wait_for_requested_run
 
-HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False, job="shop")
+HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False, job="shop")
 ENDINGS: dict[str, Callable[[Desk], Awaitable[object]]] = {
     "its endpoint is archived": lambda desk: archive_endpoint(desk, "health"),
     "its job is archived": lambda desk: set_job_status(desk, "shop", JobStatus.ARCHIVED),

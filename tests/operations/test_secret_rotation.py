@@ -5,13 +5,14 @@ from functools import partial
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
+from tests.harness.config import edited as reconfigured
 from tests.operations.rival import interrupted
 from tests.stores.databases import is_sqlite, query
 from tests.stores.world import FixedClock, an_outcome, change, claim, edited, finished, told
 
 from mainspring.domain.access.audit import AuditFault
 from mainspring.domain.access.sealing import answer_place, header_place
-from mainspring.domain.definition import Definition
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.run import Header
 from mainspring.operations.alerts import AlertDraft, add_alert
@@ -29,7 +30,7 @@ from mainspring.wiring.stores import open_stores
 
 OLD, NEW = bytes(32), b"n" * 32  # the desk of these tests seals with OLD
 SECRET = Header("X-Mine", "canary", secret=True)
-HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False, headers=(SECRET,))
+HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False, headers=(SECRET,))
 WORK_MS, KEEP_MS = 60_000, 86_400_000
 
 
@@ -125,7 +126,7 @@ async def test_edit_that_came_between_reading_and_writing_stays(desk: Desk) -> N
     await add_endpoint(desk, HEALTH)
     (row,) = await desk.stores.sealed.sealed(SealedKind.ENDPOINT, (), 10)
     (before,) = row.values
-    await edit_endpoint(desk, "health", lambda old: replace(old, headers=(replace(SECRET, value="another"),)))
+    await edit_endpoint(desk, "health", lambda old: reconfigured(old, headers=(replace(SECRET, value="another"),)))
     meant = await find_endpoint(desk, "health")
 
     assert await desk.stores.sealed.reseal([(row, {before: AesVault(KeyRing(NEW)).seal("canary", "x")})]) == 0
@@ -139,8 +140,10 @@ async def test_value_that_an_edit_was_faster_to_write_counts_as_left_and_not_as_
     """The edit has the old key still, and the other endpoint is nobody's: its two values are written."""
     await add_endpoint(desk, HEALTH)
     two = (SECRET, replace(SECRET, name="X-Other"))
-    await add_endpoint(desk, replace(HEALTH, name="other", headers=two))
-    edit = partial(edit_endpoint, desk, "health", lambda old: replace(old, headers=(replace(SECRET, value="another"),)))
+    await add_endpoint(desk, reconfigured(HEALTH, name="other", headers=two))
+    edit = partial(
+        edit_endpoint, desk, "health", lambda old: reconfigured(old, headers=(replace(SECRET, value="another"),))
+    )
     both = with_keys(desk, NEW, OLD)
 
     assert await seal_again(interrupted(both, "reseal", edit, "sealed")) == Resealed(values=2, left=1)

@@ -2,17 +2,18 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config, edited
 from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.world import an_outcome, claim, finished
 
-from mainspring.domain.definition import Definition
+from mainspring.domain.definition import config_of
 from mainspring.domain.errors import Misconfigured, NotFound
 from mainspring.domain.event import EventType
 from mainspring.domain.run import Header
-from mainspring.operations.endpoints import Desk, add_endpoint, archive_endpoint, describe_endpoint, edit_endpoint
+from mainspring.operations.endpoints import Desk, add_endpoint, archive_endpoint, edit_endpoint
 from mainspring.operations.signing_keys import add_signing_key, list_signing_keys, revoke_signing_key
 
-HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
+HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False)
 CANARY = "canary-Zq81"
 
 
@@ -27,11 +28,11 @@ async def at_rest(url: str) -> bytes:
 
 async def test_secret_header_is_nowhere_after_all_that_can_happen_to_it(desk: Desk, store_url: str) -> None:
     secrets = (Header("Authorization", f"Bearer {CANARY}-1"), Header("X-Mine", f"{CANARY}-2", secret=True))
-    await add_endpoint(desk, replace(HEALTH, headers=(*secrets, Header("X-Plain", "seen-in-the-clear"))))
+    await add_endpoint(desk, edited(HEALTH, headers=(*secrets, Header("X-Plain", "seen-in-the-clear"))))
     (each,) = (await claim(desk.stores)).claims
     await desk.stores.schedule.finish([finished(each, an_outcome())])
     replaced = Header("Authorization", f"Bearer {CANARY}-3")
-    await edit_endpoint(desk, "health", lambda old: replace(old, headers=(replaced, *old.headers[1:])))
+    await edit_endpoint(desk, "health", lambda old: edited(old, headers=(replaced, *old.action.headers[1:])))
     await archive_endpoint(desk, "health")
 
     stored = await at_rest(store_url)
@@ -50,7 +51,7 @@ async def test_signing_key_is_nowhere_in_the_clear(desk: Desk, store_url: str) -
     "name", ["Authorization", "Cookie", "X-Api-Key", "x-auth-token", "X-Webhook-Secret", "PASSWORD"]
 )
 async def test_header_whose_name_speaks_of_a_secret_is_sealed_unasked(desk: Desk, name: str) -> None:
-    endpoint = await add_endpoint(desk, replace(HEALTH, headers=(Header(name, CANARY),)))
+    endpoint = await add_endpoint(desk, edited(HEALTH, headers=(Header(name, CANARY),)))
 
     (header,) = endpoint.action.headers
     assert header.secret
@@ -58,7 +59,7 @@ async def test_header_whose_name_speaks_of_a_secret_is_sealed_unasked(desk: Desk
 
 
 async def test_sealed_header_does_not_open_for_another_endpoint(desk: Desk) -> None:
-    first = await add_endpoint(desk, replace(HEALTH, headers=(Header("Cookie", CANARY),)))
+    first = await add_endpoint(desk, edited(HEALTH, headers=(Header("Cookie", CANARY),)))
     second = await add_endpoint(desk, replace(HEALTH, name="second"))
 
     with pytest.raises(Misconfigured, match="cannot be decrypted"):
@@ -67,10 +68,10 @@ async def test_sealed_header_does_not_open_for_another_endpoint(desk: Desk) -> N
 
 async def test_edit_replaces_one_secret_and_keeps_the_other(desk: Desk) -> None:
     headers = (Header("Cookie", "old-cookie"), Header("Authorization", "old-token"))
-    before = await add_endpoint(desk, replace(HEALTH, headers=headers))
+    before = await add_endpoint(desk, edited(HEALTH, headers=headers))
 
     change = await edit_endpoint(
-        desk, "health", lambda old: replace(old, headers=(Header("Cookie", "new-cookie"), old.headers[1]))
+        desk, "health", lambda old: edited(old, headers=(Header("Cookie", "new-cookie"), old.action.headers[1]))
     )
 
     new, kept = change.endpoint.action.headers
@@ -79,20 +80,20 @@ async def test_edit_replaces_one_secret_and_keeps_the_other(desk: Desk) -> None:
 
 
 async def test_edit_can_remove_a_secret(desk: Desk) -> None:
-    await add_endpoint(desk, replace(HEALTH, headers=(Header("Cookie", CANARY),)))
+    await add_endpoint(desk, edited(HEALTH, headers=(Header("Cookie", CANARY),)))
 
-    change = await edit_endpoint(desk, "health", lambda old: replace(old, headers=()))
+    change = await edit_endpoint(desk, "health", lambda old: edited(old, headers=()))
 
     assert change.endpoint.action.headers == ()
 
 
 async def test_described_endpoint_shows_its_secret_only_sealed(desk: Desk) -> None:
-    endpoint = await add_endpoint(desk, replace(HEALTH, headers=(Header("Cookie", CANARY),)))
+    endpoint = await add_endpoint(desk, edited(HEALTH, headers=(Header("Cookie", CANARY),)))
 
-    described = await describe_endpoint(desk, endpoint)
+    described = config_of(endpoint)
 
     assert CANARY not in repr(described)
-    assert described.headers == endpoint.action.headers
+    assert described.action.headers == endpoint.action.headers
 
 
 async def test_signing_keys_are_told_by_id_and_by_whom(desk: Desk) -> None:

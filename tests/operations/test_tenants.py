@@ -2,8 +2,8 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config, edited
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import InvalidInput, NotFound
 from mainspring.domain.run import Header
@@ -11,7 +11,7 @@ from mainspring.operations.endpoints import Desk, add_endpoint, edit_endpoint
 from mainspring.operations.tenants import DEFAULT_QUOTAS, add_tenant, find_tenant, set_quotas
 from mainspring.ports.endpoints import EndpointFilter
 
-HEALTH = Definition(name="health", url="https://example.com/", interval_ms=60_000)
+HEALTH = a_config(name="health", url="https://example.com/", interval_ms=60_000)
 
 
 async def test_quota_that_is_set_leaves_the_others(desk: Desk) -> None:
@@ -42,18 +42,18 @@ async def test_target_that_is_never_called_is_neither_added_nor_edited_to(desk: 
     await add_endpoint(strict, HEALTH)
 
     with pytest.raises(InvalidInput, match="is never called: it is a metadata address; choose another target"):
-        await add_endpoint(strict, replace(HEALTH, name="other", url="http://192.0.2.1:8080/"))
+        await add_endpoint(strict, edited(HEALTH, name="other", url="http://192.0.2.1:8080/"))
     with pytest.raises(InvalidInput, match="is never called"):
-        await edit_endpoint(strict, "health", lambda before: replace(before, url="http://192.0.2.1/"))
+        await edit_endpoint(strict, "health", lambda before: edited(before, url="http://192.0.2.1/"))
 
     (health,) = await desk.stores.endpoints.endpoints("default", EndpointFilter())
     assert health.action.url == "https://example.com/"
 
 
 async def test_every_new_secret_of_an_edit_is_sealed_also_two_of_one_name(desk: Desk) -> None:
-    await add_endpoint(desk, replace(HEALTH, headers=(Header("X-Plain", "seen"),)))
+    await add_endpoint(desk, edited(HEALTH, headers=(Header("X-Plain", "seen"),)))
     secrets = (Header("X-Token", "hunter-one"), Header("X-Token", "hunter-two"))
-    change = await edit_endpoint(desk, "health", lambda before: replace(before, headers=before.headers + secrets))
+    change = await edit_endpoint(desk, "health", lambda before: edited(before, headers=before.action.headers + secrets))
 
     kept = change.endpoint.action.headers
     place = f"default|{change.endpoint.id}|header:x-token"

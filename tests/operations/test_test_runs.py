@@ -5,9 +5,9 @@ from datetime import timedelta
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config, edited
 from tests.stores.world import START, FixedClock, claim, get, told
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Body, Header, Outcome, Phases, Request, Run, RunStatus, RunTrigger, slot_id
@@ -16,7 +16,7 @@ from mainspring.operations.endpoints import Desk, add_endpoint
 from mainspring.operations.signing_keys import add_signing_key
 from mainspring.ports.records import RunFilter
 
-HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
+HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False)
 
 
 class ScriptedCaller:
@@ -115,7 +115,7 @@ async def test_check_calls_what_is_not_stored_and_leaves_no_trace(desk: Desk) ->
     await add_signing_key(desk, "whsec_1")
     before = await told(desk.stores)
     caller = ScriptedCaller(Outcome(RunStatus.SUCCESS, 5, 200))
-    definition = replace(HEALTH, headers=(Header("X-Api-Key", "hunter2"),), job="new one")
+    definition = edited(HEALTH, headers=(Header("X-Api-Key", "hunter2"),), job="new one")
 
     endpoint, outcome = await test_run.check_endpoint(desk, caller, definition)
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
 from tests.stores.world import START, FixedClock, an_outcome, claim, finished, get, told
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import JobStatus, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.event import EventType
@@ -32,7 +32,7 @@ from mainspring.operations.endpoints import (
 from mainspring.operations.jobs import add_job, edit_job, find_job, set_job_status
 from mainspring.views.sentences import EndpointSight, why_sentences
 
-HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
+HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False)
 SECOND = timedelta(seconds=1)
 VERBS: dict[str, Callable[[Desk, str], Awaitable[object]]] = {
     "edit": lambda desk, name: edit_endpoint(desk, name, lambda old: old),
@@ -107,12 +107,12 @@ async def test_hint_carries_its_author_and_its_reason(desk: Desk) -> None:
 
 
 REFUSALS: dict[str, tuple[Callable[[Desk], Awaitable[Change]], str]] = {
-    "an interval hint below a second": (lambda desk: put_interval_hint(desk, "health", 999), "interval"),
+    "an interval hint below a second": (lambda desk: put_interval_hint(desk, "health", 999), "every"),
     "a hint that outlives a day": (lambda desk: put_interval_hint(desk, "health", 5_000, timedelta(hours=25)), "ttl"),
     "a hint without a life": (lambda desk: put_interval_hint(desk, "health", 5_000, timedelta(0)), "ttl"),
     "a one-shot beyond its life": (
         lambda desk: put_one_shot_hint(desk, "health", lambda now: now + timedelta(hours=1)),
-        "next_run_at",
+        "at",
     ),
     "a pause that has ended": (lambda desk: pause_endpoint(desk, "health", lambda now: now), "until"),
     "a reason that is a novel": (
@@ -122,7 +122,7 @@ REFUSALS: dict[str, tuple[Callable[[Desk], Awaitable[Change]], str]] = {
     "a reason with a NUL": (lambda desk: put_interval_hint(desk, "health", 5_000, reason="\x00"), "reason"),
     "an edit to no schedule": (
         lambda desk: edit_endpoint(desk, "health", lambda old: replace(old, interval_ms=None)),
-        "interval",
+        "every",
     ),
 }
 

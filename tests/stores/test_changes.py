@@ -125,7 +125,7 @@ async def test_every_field_of_a_changed_endpoint_is_written(stores: Stores) -> N
     await add(stores, endpoint, other_job)
     later = START + timedelta(days=400, microseconds=1)
     wanted = replace(
-        endpoint, job_id="job_second", name="renamed", description="é\n\t☃", host="example.com:443",
+        endpoint, job_id="job_second", job="job_second", name="renamed", description="é\n\t☃", host="example.com:443",
         action=HttpAction(
             "https://example.com/", "POST", (Header("X-Key", "sealed", True),), body="0", timeout_ms=1, body_cap=0,
             redirects_max=5, accept_codes=(204, 404), condition="status_code == 204",

@@ -30,7 +30,7 @@ async def names(stores: Stores) -> list[str]:
 
 
 async def test_jobs_and_endpoints_are_made_together_with_their_source(stores: Stores) -> None:
-    endpoint = an_endpoint("health", job_id="job_new", managed_by="file")
+    endpoint = an_endpoint("health", job_id="job_new", job="new", managed_by="file")
     told = Event(EventType.ENDPOINT_CREATED, START, "default", endpoint.id)
 
     await stores.configuration.apply(

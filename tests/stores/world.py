@@ -7,9 +7,9 @@ from itertools import count
 from msgspec.structs import replace
 from tests.harness.waiting import until_true
 
-from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy
+from mainspring.domain.endpoint import Endpoint, Job, JobStatus
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, RunTrigger
+from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.changes import Act
 from mainspring.domain.schedule.claim import Claim
@@ -42,19 +42,14 @@ def an_endpoint(name: str = "", **fields: object) -> Endpoint:
     """An endpoint that is due at START, every minute, unless told otherwise."""
     number = next(_numbers)
     endpoint = Endpoint(
-        id=f"ep_{number:08d}", tenant_id="default", job_id="job_default", name=name or f"endpoint {number}",
-        description="", action=HttpAction(url="http://127.0.0.1:9/"), host="127.0.0.1:9", cron=None,
-        interval_ms=60_000, timezone="UTC", min_interval_ms=None, max_interval_ms=None,
-        backoff=BackoffPolicy.DEFAULT, jitter_ms=0, spread=False, misfire=MisfirePolicy.RUN_ONCE, catch_up_max=10,
-        max_lateness_ms=None, on_lost_worker=LostWorkerPolicy.RETRY, created_at=START, updated_at=START, version=1,
-        job_active=True, archived_at=None, parked_at=None, parked_reason="", paused_until=None, pause_reason="",
-        deferred_until=None, failure_count=0, not_before=None, interval_hint=None, one_shot_hint=None,
-        anchor_at=START - timedelta(minutes=1), next_run_at=START, source=BASELINE_INTERVAL, trail="[]",
-        manual_at=None, slot_at=None, trigger=RunTrigger.SCHEDULE, attempt=0, claim_epoch=0, lease_until=None,
-        claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
+        name or f"endpoint {number}", HttpAction(url="http://127.0.0.1:9/"), id=f"ep_{number:08d}", tenant_id="default",
+        job="job_default", job_id="job_default", host="127.0.0.1:9", interval_ms=60_000, spread=False, created_at=START,
+        updated_at=START, anchor_at=START - timedelta(minutes=1), next_run_at=START, source=BASELINE_INTERVAL,
     )  # fmt: skip
     if "cron" in fields and fields["cron"] is not None:
         endpoint = replace(endpoint, interval_ms=None, source="baseline-cron")
+    if "job_id" in fields:
+        fields.setdefault("job", fields["job_id"])  # `add` names a job by its id
     return replace(endpoint, **fields)
 
 

@@ -224,7 +224,7 @@ async def test_many_notifiers_tell_a_change_once(room: Newsroom, other_stores: S
 
 async def test_flapping_is_told_once_in_a_cooldown_and_lasting_trouble_after_it(room: Newsroom) -> None:
     await endpoint(room)
-    await alert(room, "failing", "recovered", failures=1, cooldown_ms=3_600_000)
+    await alert(room, "failing", "recovered", failures=1, cooldown=3_600_000)
     for outcome in (FAILED, OK, FAILED, OK, FAILED):
         await run_and_tell(room, outcome)
     during = list(room.mailbox.titles)
@@ -395,7 +395,7 @@ async def test_way_given_as_it_is_shown_stays(room: Newsroom, peer: HostilePeer)
         ({"quiet": "22:00-22:00"}, "is not a time range"),
         ({"quiet": "22:00-07:00", "timezone": "Mars/Base"}, "Mars/Base"),
         ({"quiet": "22:00-07:00", "during_quiet": "shout"}, "is neither digest nor drop"),
-        ({"cooldown_ms": 10**12}, "is above the maximum"),
+        ({"cooldown": 10**12}, "is above the maximum"),
         ({"endpoint": "a", "job": "b"}, "both endpoint and job were given"),
     ],
 )

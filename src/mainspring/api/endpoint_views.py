@@ -6,7 +6,7 @@ from datetime import datetime
 from mainspring.domain.endpoint import Endpoint, Job
 from mainspring.domain.schedule.changes import Change
 from mainspring.operations.dry_run import dry_run
-from mainspring.operations.endpoints import Desk, describe_endpoint
+from mainspring.operations.endpoints import Desk
 from mainspring.operations.preview import preview
 from mainspring.operations.proposals import pending_of
 from mainspring.operations.runs import find_wait
@@ -24,17 +24,15 @@ Act = Callable[[Desk], Awaitable[Change]]
 
 async def see(desk: Desk, endpoint: Endpoint) -> EndpointSight:
     """With what it waits for, if it is due, and with its pending proposals."""
-    job = (await describe_endpoint(desk, endpoint)).job
     workers = await desk.stores.presence.alive()
     has_scheduler = any(worker.kind == "scheduler" for worker in workers)
     wait = await find_wait(desk, endpoint)
     now = await desk.stores.schedule.now()
-    return EndpointSight(endpoint, job, now, has_scheduler, wait, await pending_of(desk, endpoint))
+    return EndpointSight(endpoint, endpoint.job, now, has_scheduler, wait, await pending_of(desk, endpoint))
 
 
 async def tell(desk: Desk, endpoint: Endpoint) -> Shape:
-    job = (await describe_endpoint(desk, endpoint)).job
-    return endpoint_shape(endpoint, job, await desk.stores.schedule.now())
+    return endpoint_shape(endpoint, endpoint.job, await desk.stores.schedule.now())
 
 
 async def total_of(

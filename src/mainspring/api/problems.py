@@ -83,17 +83,6 @@ PROBLEMS: dict[str, ProblemKind] = {
     "stopping": ProblemKind(503, "Server stopping", "The server stopped before the request was done; try again."),
 }
 KIND_OF_STATUS = {kind.status: name for name, kind in reversed(PROBLEMS.items())}
-# Field names of the domain that differ from the API's.
-FIELDS = {
-    "interval": "interval_ms",
-    "timeout": "timeout_ms",
-    "min_interval": "min_interval_ms",
-    "max_interval": "max_interval_ms",
-    "jitter": "jitter_ms",
-    "max_lateness": "max_lateness_ms",
-    "ttl": "ttl_ms",
-    "next_run_at": "at",
-}
 
 
 class HttpProblem(Exception):
@@ -177,9 +166,8 @@ def of_error(fault: MainspringError, request_id: str) -> Response:
 
 def pointer_of(field: str) -> str:
     """The JSON Pointer of a field, or of a path such as `executions[3].input.order`; "" is the whole body."""
-    name = FIELDS.get(field, field)
-    parts = re.sub(r"\[(\d+)\]", r".\1", name).split(".")
-    return "".join(f"/{_escaped(part)}" for part in parts) if name else ""
+    parts = re.sub(r"\[(\d+)\]", r".\1", field).split(".")
+    return "".join(f"/{_escaped(part)}" for part in parts) if field else ""
 
 
 def _in_document(fault: DocumentFault) -> Fault:

@@ -262,7 +262,7 @@ def _given(
         "failures": failures,
         "endpoint": endpoint,
         "job": job,
-        "cooldown_ms": None if cooldown is None else parse_duration_ms(cooldown, field="cooldown", min_ms=0),
+        "cooldown": None if cooldown is None else parse_duration_ms(cooldown, field="cooldown", min_ms=0),
         "quiet": quiet,
         "timezone": timezone,
         "during_quiet": during_quiet,

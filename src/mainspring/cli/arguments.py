@@ -146,8 +146,8 @@ def read_codes(texts: list[str]) -> tuple[int, ...]:
             continue
         if not re.fullmatch(r"[1-9][0-9]{2}", word, re.ASCII):
             raise InvalidInput(
-                f"--accept '{shown(part)}' is not a status code; give three digits such as 404, several as 200,404, "
-                "or 2xx for the default",
+                f"--accept-codes '{shown(part)}' is not a status code; give three digits such as 404, several as "
+                "200,404, or 2xx for the default",
                 field="accept_codes",
                 value=shown(part),
             )

@@ -31,8 +31,12 @@ def backtest(
     no_rules: Annotated[bool, typer.Option("--no-rules", help="Without its rules.")] = False,
     every: Annotated[str | None, typer.Option("--every", metavar="DURATION", help="Another interval.")] = None,
     cron: Annotated[str | None, typer.Option("--cron", help="Another cron expression.")] = None,
-    least: Annotated[str | None, typer.Option("--min", metavar="DURATION", help="Another minimum interval.")] = None,
-    most: Annotated[str | None, typer.Option("--max", metavar="DURATION", help="Another maximum interval.")] = None,
+    min_interval: Annotated[
+        str | None, typer.Option("--min-interval", metavar="DURATION", help="Another minimum interval.")
+    ] = None,
+    max_interval: Annotated[
+        str | None, typer.Option("--max-interval", metavar="DURATION", help="Another maximum interval.")
+    ] = None,
     count: Annotated[
         int, typer.Option("-n", "--limit", min=1, max=50_000, help="The newest so many runs of each endpoint.")
     ] = 500,
@@ -62,8 +66,8 @@ def backtest(
         [] if no_rules else None if file is None else read_documents(file),
         ms(every, "every", INTERVAL_MS_MIN),
         cron,
-        ms(least, "min", LIMIT_MS_MIN),
-        ms(most, "max", LIMIT_MS_MIN),
+        ms(min_interval, "min_interval", LIMIT_MS_MIN),
+        ms(max_interval, "max_interval", LIMIT_MS_MIN),
         count,
     )
 

@@ -92,9 +92,9 @@ class CommandApp(typer.Typer):
         )
 
     def command(  # type: ignore[override]  # the other options of Typer's are not used here
-        self, name: str
+        self, name: str, cls: "type[Command] | None" = None
     ) -> Callable[[CommandFunctionType], CommandFunctionType]:
-        return super().command(name, cls=Command)
+        return super().command(name, cls=cls or Command)
 
 
 class CommandGroup(TyperGroup):

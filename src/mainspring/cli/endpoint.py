@@ -28,7 +28,7 @@ from mainspring.views.shapes import endpoint_shape, run_in_full, run_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.endpoint import Endpoint
+    from mainspring.domain.endpoint import Endpoint, EndpointConfig
     from mainspring.domain.run import Outcome, Run
     from mainspring.domain.schedule.changes import Change
     from mainspring.operations.endpoints import Desk
@@ -41,48 +41,28 @@ Act = Callable[["Desk"], Awaitable["Change"]]
 Over = Callable[["Client", str, "Endpoint", str], "remote.Shape | None"]  # the same through a server
 
 
-@app.command("add")
+@app.command("add", endpoint_options.EndpointCommand)
 def add(
+    context: typer.Context,
     name: endpoint_options.NewName,
     url: endpoint_options.NewUrl,
-    every: endpoint_options.Every = None,
-    cron: endpoint_options.Cron = None,
-    tz: endpoint_options.Tz = None,
-    method: endpoint_options.Method = None,
     header: endpoint_options.PlainHeaders = None,
     secret_header: endpoint_options.SecretHeaders = None,
-    body: endpoint_options.BodyText = None,
-    timeout: endpoint_options.Timeout = None,
-    least: endpoint_options.Least = None,
-    most: endpoint_options.Most = None,
-    jitter: endpoint_options.Jitter = None,
-    backoff: endpoint_options.Backoff = None,
-    job: endpoint_options.InJob = None,
-    description: endpoint_options.Description = None,
-    misfire: endpoint_options.Misfire = None,
-    catch_up_max: endpoint_options.CatchUpMax = None,
-    max_lateness: endpoint_options.MaxLateness = None,
-    on_lost_worker: endpoint_options.OnLostWorker = None,
-    body_cap: endpoint_options.BodyCap = None,
-    redirects: endpoint_options.Redirects = None,
-    accept: endpoint_options.Accept = None,
-    advice: endpoint_options.Advice = None,
-    condition: endpoint_options.Condition = None,
-    spread: endpoint_options.Spread = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Add an endpoint: a URL, and either --every or --cron."""
-    given = dict(locals())
-    from mainspring.domain.definition import Definition
+    from mainspring.domain.endpoint import EndpointConfig
+    from mainspring.domain.run import HttpAction
     from mainspring.operations.endpoints import add_endpoint
 
-    definition = endpoint_options.apply_options(Definition(name=name, url=url), given)
+    blank = EndpointConfig(name, HttpAction(url))
+    config = endpoint_options.apply_options(blank, context.obj, header=header, secret_header=secret_header)
 
     async def work(desk: "Desk") -> EndpointSight:
-        return await see(desk, await add_endpoint(desk, definition))
+        return await see(desk, await add_endpoint(desk, config))
 
     def over(client: "Client") -> EndpointSight:
-        given = {"name": name, "url": url} | remote.fields_of(definition, Definition(name=name, url=url))
+        given = {"name": name, "url": url} | remote.fields_of(config, blank)
         return remote.sight_of(client.endpoints.create(**given), remote.is_served(client))
 
     sight = ask(work, over)
@@ -161,37 +141,16 @@ def show(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
         show_endpoint(sight)
 
 
-@app.command("edit")
+@app.command("edit", endpoint_options.EndpointCommand)
 def edit(
+    context: typer.Context,
     name: EndpointName,
     rename: endpoint_options.Rename = None,
     url: endpoint_options.Url = None,
-    every: endpoint_options.Every = None,
-    cron: endpoint_options.Cron = None,
-    tz: endpoint_options.Tz = None,
-    method: endpoint_options.Method = None,
     header: endpoint_options.PlainHeaders = None,
     secret_header: endpoint_options.SecretHeaders = None,
     remove_header: endpoint_options.DropHeaders = None,
-    body: endpoint_options.BodyText = None,
     no_body: endpoint_options.DropBody = False,
-    timeout: endpoint_options.Timeout = None,
-    least: endpoint_options.Least = None,
-    most: endpoint_options.Most = None,
-    jitter: endpoint_options.Jitter = None,
-    backoff: endpoint_options.Backoff = None,
-    job: endpoint_options.InJob = None,
-    description: endpoint_options.Description = None,
-    misfire: endpoint_options.Misfire = None,
-    catch_up_max: endpoint_options.CatchUpMax = None,
-    max_lateness: endpoint_options.MaxLateness = None,
-    on_lost_worker: endpoint_options.OnLostWorker = None,
-    body_cap: endpoint_options.BodyCap = None,
-    redirects: endpoint_options.Redirects = None,
-    accept: endpoint_options.Accept = None,
-    advice: endpoint_options.Advice = None,
-    condition: endpoint_options.Condition = None,
-    spread: endpoint_options.Spread = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Change what is given, and nothing else.
@@ -199,27 +158,32 @@ def edit(
     --every takes the place of a cron expression, --cron that of an interval. A header that is given replaces the one
     of the same name.
     """
-    given = dict(locals())
-    from mainspring.domain.definition import definition_of
+    from mainspring.domain.definition import config_of
     from mainspring.operations.endpoints import edit_endpoint
+
+    def edited(before: "EndpointConfig") -> "EndpointConfig":
+        return endpoint_options.apply_options(
+            before,
+            context.obj,
+            name=rename,
+            url=url,
+            header=header,
+            secret_header=secret_header,
+            remove_header=remove_header,
+            no_body=no_body,
+        )
 
     def said(sight: EndpointSight, changed: bool) -> str:
         if not changed:
-            return f"{sight.endpoint.name!r} is so already; nothing changed"
+            return f"{sight.endpoint.name!r} already has these settings; nothing changed"
         return f"edited {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {next_in_words(sight)}"
 
     def over(client: "Client", endpoint_id: str, endpoint: "Endpoint", job: str) -> "remote.Shape | None":
-        before = definition_of(endpoint, job)
-        fields = remote.fields_of(endpoint_options.apply_options(before, given), before)
+        before = config_of(endpoint)
+        fields = remote.fields_of(edited(before), before)
         return client.endpoints.update(endpoint_id, **fields) if fields else None
 
-    sight = _act(
-        name,
-        lambda desk: edit_endpoint(desk, name, lambda before: endpoint_options.apply_options(before, given)),
-        over,
-        said,
-        output,
-    )
+    sight = _act(name, lambda desk: edit_endpoint(desk, name, edited), over, said, output)
     note_if_managed(sight.endpoint.name, sight.endpoint.managed_by)
 
 
@@ -227,7 +191,7 @@ def edit(
 def pause(
     name: EndpointName,
     until: Annotated[str | None, typer.Option("--until", metavar="RFC3339", help="Until this instant.")] = None,
-    span: Annotated[str | None, typer.Option("--for", metavar="DURATION", help="For this long: 1h.")] = None,
+    duration: Annotated[str | None, typer.Option("--duration", metavar="DURATION", help="For this long: 1h.")] = None,
     reason: Reason = "",
     advice_may_resume: Annotated[
         bool,
@@ -241,9 +205,9 @@ def pause(
     """
     from mainspring.operations.endpoints import pause_endpoint
 
-    one_of_two(until, span, "--until and --for", "until")
+    one_of_two(until, duration, "--until and --duration", "until")
     end = read_instant(until, "until") if until is not None else None
-    length = read_span(span, "for") if span is not None else None
+    length = read_span(duration, "duration") if duration is not None else None
 
     def said(sight: EndpointSight, changed: bool) -> str:
         has_end = end is not None or length is not None
@@ -256,7 +220,7 @@ def pause(
             desk, name, lambda now: now + length if length else end, reason, advice_may_resume=advice_may_resume
         ),
         lambda client, which, *_: client.endpoints.pause(
-            which, until=until, for_ms=span, reason=reason, advice_may_resume=advice_may_resume
+            which, until=until, duration=duration, reason=reason, advice_may_resume=advice_may_resume
         ),
         said,
         output,

@@ -22,10 +22,8 @@ PREVIEW_CHARS = 2_000
 
 async def see(desk: "Desk", endpoint: "Endpoint") -> EndpointSight:
     from mainspring.cli.schedulers import has_scheduler
-    from mainspring.operations.endpoints import describe_endpoint
 
-    job = (await describe_endpoint(desk, endpoint)).job
-    return EndpointSight(endpoint, job, await desk.stores.schedule.now(), await has_scheduler(desk.stores))
+    return EndpointSight(endpoint, endpoint.job, await desk.stores.schedule.now(), await has_scheduler(desk.stores))
 
 
 async def see_all(
@@ -42,7 +40,6 @@ async def see_all(
     from mainspring.ports.filters import EndpointListFilter
 
     job_id = (await find_job(desk, job)).id if job is not None else None
-    jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
     now = await desk.stores.schedule.now()
     sights: list[EndpointSight] = []
     after: tuple[str, str] | None = None
@@ -50,7 +47,7 @@ async def see_all(
         limit = PAGE if count is None else min(PAGE, count - len(sights))
         wanted = EndpointListFilter(job_id, state, text, after, limit, order)
         page = await desk.stores.look.endpoints(desk.tenant_id, wanted)
-        sights.extend(EndpointSight(endpoint, jobs[endpoint.job_id], now) for endpoint in page)
+        sights.extend(EndpointSight(endpoint, endpoint.job, now) for endpoint in page)
         if len(page) < limit:
             break
         last = page[-1]
@@ -96,6 +93,7 @@ def show_endpoint(sight: EndpointSight) -> None:
             *_plan(endpoint, now),
             *_schedule(endpoint),
             *_call(endpoint),
+            *_other_settings(endpoint),
             ("changed", f"{when(now, endpoint.updated_at)}, version {endpoint.version}"),
         ]
     )
@@ -156,13 +154,8 @@ def _schedule(endpoint: "Endpoint") -> list[tuple[str, str]]:
     if not endpoint.spread and endpoint.interval_ms is not None:
         words += ", not spread"
     fields = [("schedule", words)]
-    for name, ms in (("min interval", endpoint.min_interval_ms), ("max interval", endpoint.max_interval_ms)):
-        if ms:
-            fields.append((name, format_duration(ms)))
     if endpoint.advice != POWERS:
         fields.append(("advice may", ", ".join(endpoint.advice) or "do nothing"))
-    if endpoint.jitter_ms:
-        fields.append(("jitter", format_duration(endpoint.jitter_ms)))
     catch_up = f", at most {endpoint.catch_up_max}" if endpoint.misfire == "catch_up" else ""
     lateness = endpoint.max_lateness_ms
     late = f", at most {format_duration(lateness)} late" if lateness is not None else ""
@@ -189,6 +182,29 @@ def _call(endpoint: "Endpoint") -> list[tuple[str, str]]:
         fields.append(("redirects", f"at most {action.redirects_max}"))
     fields.append(("response kept", f"{action.body_cap:,} bytes"))
     return fields
+
+
+# Settings with a line of their own, or a part in one.
+_WORDED = frozenset(
+    """
+    every cron timezone job description spread advice backoff misfire catch_up_max max_lateness on_lost_worker
+    method body timeout accept_codes condition redirects_max body_cap
+    """.split()
+)
+
+
+def _other_settings(endpoint: "Endpoint") -> list[tuple[str, str]]:
+    """The settings that are not the default, each by its name."""
+    from mainspring.domain.config_field import FieldKind
+    from mainspring.domain.endpoint import SETTINGS, config_value
+
+    shown: list[tuple[str, str]] = []
+    for field in SETTINGS:
+        value = config_value(endpoint, field)
+        if field.key not in _WORDED and value != field.default:
+            text = format_duration(value) if field.kind is FieldKind.DURATION else str(value)
+            shown.append((field.label.replace("_", " "), text))
+    return shown
 
 
 def show_outcome(endpoint: "Endpoint", outcome: "Outcome") -> None:

@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from mainspring.cli.arguments import read_instant
 from mainspring.cli.output import harmless
 from mainspring.domain.duration import DURATION_MS_MAX, format_duration
-from mainspring.domain.endpoint import BackoffPolicy, Endpoint, LostWorkerPolicy, MisfirePolicy
+from mainspring.domain.endpoint import BackoffPolicy, Endpoint
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import shown
-from mainspring.domain.run import HttpAction, RunTrigger
+from mainspring.domain.run import HttpAction
 from mainspring.domain.schedule.cron import CRON, check_cron, check_timezone
 from mainspring.domain.schedule.governor import plan_next_run
 from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
@@ -86,16 +86,7 @@ _TYPE_WORDS = {
     "array": "a list",
     "object": "an object",
 }
-_BLANK = Endpoint(
-    id="", tenant_id="", job_id="", name="", description="", action=HttpAction(url=""), host="", cron=None,
-    interval_ms=None, timezone="UTC", min_interval_ms=None, max_interval_ms=None, backoff=BackoffPolicy.DEFAULT,
-    jitter_ms=0, spread=False, misfire=MisfirePolicy.RUN_ONCE, catch_up_max=1, max_lateness_ms=None,
-    on_lost_worker=LostWorkerPolicy.RETRY, created_at=NOW_MIN, updated_at=NOW_MIN, version=1, job_active=True,
-    archived_at=None, parked_at=None, parked_reason="", paused_until=None, pause_reason="", deferred_until=None,
-    failure_count=0, not_before=None, interval_hint=None, one_shot_hint=None, anchor_at=NOW_MIN, next_run_at=None,
-    source="", trail="[]", manual_at=None, slot_at=None, trigger=RunTrigger.SCHEDULE, attempt=0, claim_epoch=0,
-    lease_until=None, claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
-)  # fmt: skip
+_BLANK = Endpoint("", HttpAction(""), spread=False)
 
 
 def explain_lines(lines: BinaryIO, answers: BinaryIO) -> None:

@@ -40,13 +40,11 @@ def interval(
     from mainspring.domain.schedule.hint import HINT_INTERVAL_MS_MAX, HINT_INTERVAL_MS_MIN, INTERVAL_TTL_DEFAULT
     from mainspring.operations.endpoints import put_interval_hint
 
-    interval_ms = parse_duration_ms(every, field="interval", min_ms=HINT_INTERVAL_MS_MIN, max_ms=HINT_INTERVAL_MS_MAX)
+    interval_ms = parse_duration_ms(every, field="every", min_ms=HINT_INTERVAL_MS_MIN, max_ms=HINT_INTERVAL_MS_MAX)
     good_for = _ttl(ttl, INTERVAL_TTL_DEFAULT)
     _act(
         lambda desk: put_interval_hint(desk, name, interval_ms, good_for, reason),
-        lambda client: client.hints.put_interval(
-            name, interval_ms=interval_ms, ttl_ms=good_for // MILLISECOND, reason=reason
-        ),
+        lambda client: client.hints.put_interval(name, every=interval_ms, ttl=good_for // MILLISECOND, reason=reason),
         output,
     )
 
@@ -55,7 +53,9 @@ def interval(
 def oneshot(
     name: EndpointName,
     at: Annotated[str | None, typer.Option("--at", metavar="RFC3339", help="Run at this instant.")] = None,
-    span: Annotated[str | None, typer.Option("--in", metavar="DURATION", help="Run this long from now: 30s.")] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="DURATION", help="Run this long from now: 30s.")
+    ] = None,
     ttl: Ttl = None,
     reason: Reason = "",
     output: OutputOption = Output.TABLE,
@@ -67,17 +67,17 @@ def oneshot(
     from mainspring.domain.schedule.hint import ONE_SHOT_TTL_DEFAULT
     from mainspring.operations.endpoints import put_one_shot_hint
 
-    one_of_two(at, span, "--at and --in", "at")
-    if at is None and span is None:
-        raise InvalidInput("a one-shot hint needs its instant; give --at 2025-01-31T08:30:00Z or --in 30s", field="at")
+    one_of_two(at, after, "--at and --after", "at")
+    if at is None and after is None:
+        raise InvalidInput(
+            "a one-shot hint needs its instant; give --at 2025-01-31T08:30:00Z or --after 30s", field="at"
+        )
     instant = read_instant(at, "at") if at is not None else None
-    from_now = read_span(span, "in") if span is not None else timedelta(0)
+    from_now = read_span(after, "after") if after is not None else timedelta(0)
     good_for = _ttl(ttl, ONE_SHOT_TTL_DEFAULT)
     _act(
         lambda desk: put_one_shot_hint(desk, name, lambda now: instant or now + from_now, good_for, reason),
-        lambda client: client.hints.put_one_shot(
-            name, at=at, in_ms=span, ttl_ms=good_for // MILLISECOND, reason=reason
-        ),
+        lambda client: client.hints.put_one_shot(name, at=at, after=after, ttl=good_for // MILLISECOND, reason=reason),
         output,
     )
 

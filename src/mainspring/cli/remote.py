@@ -24,8 +24,7 @@ from mainspring.domain.name import shown
 
 if TYPE_CHECKING:
     from mainspring.client import ApiError, Client
-    from mainspring.domain.definition import Definition
-    from mainspring.domain.endpoint import Endpoint, Job
+    from mainspring.domain.endpoint import Endpoint, EndpointConfig, Job
     from mainspring.domain.run import Body, Outcome, Run
     from mainspring.domain.schedule.governor import Decision
     from mainspring.ports.filters import EndpointOrder
@@ -98,23 +97,11 @@ def misunderstood(server: str, fault: Exception) -> InvalidInput:
     )
 
 
-# How this door names what the API names otherwise.
-FIELDS = {
-    **{
-        f"{name}_ms": name for name in ("interval", "timeout", "min_interval", "max_interval", "jitter", "max_lateness")
-    },
-    "ttl_ms": "ttl",
-    "at": "next_run_at",
-    "in_ms": "next_run_at",
-}
-
-
 def error_of(refusal: "ApiError") -> MainspringError:
     """The error that the server met, with its words, so that the exit code is the same too."""
     named = re.match(r"(?:no |another )?([A-Za-z ]+?) (?:'|is named )", refusal.detail)
     places = (each.get("path") or each.get("pointer") or each.get("parameter") or "" for each in refusal.errors)
     field = str(next(places, "")).strip("/")
-    field = FIELDS.get(field, field)
     by_kind: dict[str, MainspringError] = {
         "not-found": NotFound(named[1] if named else "", ""),
         "conflict": Conflict("", kind=named[1] if named else "", name=""),
@@ -194,21 +181,14 @@ def change(
     return sight_of(after or before), after is not None and after != before
 
 
-def fields_of(definition: "Definition", before: "Definition") -> dict[str, Any]:
+def fields_of(config: "EndpointConfig", before: "EndpointConfig") -> dict[str, Any]:
     """What is different from before, as the API takes it; a secret that stays is named by its mask."""
-    from msgspec.structs import asdict
+    from msgspec import to_builtins
 
-    old, new = asdict(before), asdict(definition)
-    fields = {name: value for name, value in new.items() if value != old[name]}
-    if "headers" in fields:
-        fields["headers"] = [
-            {"name": header.name, "value": header.value, "secret": header.secret} for header in definition.headers
-        ]
-    if "advice" in fields:
-        fields["advice"] = list(definition.advice)
-    if "accept_codes" in fields:
-        fields["accept_codes"] = list(definition.accept_codes)
-    return fields
+    from mainspring.domain.endpoint import CONFIG_FIELDS, config_value
+
+    pairs = [(field.key, config_value(before, field), config_value(config, field)) for field in CONFIG_FIELDS]
+    return {key: to_builtins(new) for key, old, new in pairs if new != old}
 
 
 def endpoint_of(shape: Shape) -> "Endpoint":
@@ -220,22 +200,16 @@ def endpoint_of(shape: Shape) -> "Endpoint":
     running = shape["running"] or {}
     known = {name: shape[name] for name in Endpoint.__struct_fields__ if name in shape}
     unsaid = {
-        "tenant_id": "",
-        "job_id": "",
-        "host": "",
         "action": {name: shape[name] for name in HttpAction.__struct_fields__ if name in shape},
         "job_active": shape["status"] != "job-paused",
         "anchor_at": shape["created_at"],
-        "trail": "[]",
         "manual_at": shape["run_requested_at"],
         "slot_at": running.get("slot_at"),
         "trigger": running.get("trigger", "schedule"),
         "attempt": running.get("attempt", 0),
-        "claim_epoch": 0,
         "lease_until": running.get("lease_until"),
         "claimed_by": running.get("worker", ""),
         "run_id": running.get("run_id", ""),
-        "lost_count": 0,
         "last_status": shape["last_status"] or "",
         "managed_by": shape["managed_by"] or "",
     }

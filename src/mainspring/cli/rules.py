@@ -7,7 +7,7 @@ import typer
 
 from mainspring.cli import remote_planner
 from mainspring.cli.arguments import Reason
-from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, decide, fail_unless
+from mainspring.cli.command import CommandApp, OutputOption, ask, complete, current_settings, decide, fail_unless
 from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.remote import Shape
 from mainspring.cli.remote_values import maybe_at, now
@@ -54,7 +54,10 @@ def check(
     documents = _listed(file, text)
 
     async def work(desk: "Desk") -> list[Shape]:
-        return [rule_document(rule) for rule in check_rules(documents, await find_owner(desk, endpoint, job))]
+        return [rule_document(rule) for rule in await check_rules(documents, await find_owner(desk, endpoint, job))]
+
+    async def work_without_owner() -> list[Shape]:
+        return [rule_document(rule) for rule in await check_loose_rules(documents)]
 
     def remotely(client: "Client") -> list[Shape]:
         return remote_planner.check_rules(client, endpoint, job, documents)
@@ -62,7 +65,7 @@ def check(
     rules: list[Shape]
     try:
         if endpoint is None and job is None:
-            rules = decide(lambda: [rule_document(rule) for rule in check_loose_rules(documents)], remotely)
+            rules = decide(lambda: complete(work_without_owner()), remotely)
         else:
             rules = ask(work, remotely)
     except InvalidRules as refused:
@@ -207,8 +210,8 @@ def replay(
 ) -> None:
     """Replay recorded runs through rules: the stored ones, those of --file, or one --when.
 
-    Runs of all endpoints of the job are replayed, since rules read siblings too. Nothing is changed. Health is not
-    replayed. Ends with 1 where a rule could not be judged.
+    Runs of all endpoints of the job are replayed, since rules read siblings too. Nothing is changed. Ends with 1 where
+    a rule could not be judged.
     """
     from mainspring.operations.rules import check_rules, find_owner, rules_of, try_rules
 
@@ -220,7 +223,7 @@ def replay(
         if given is None:
             rules = [known.stored.rule for known in await rules_of(desk, owner)]
         else:
-            rules = check_rules(given, owner)
+            rules = await check_rules(given, owner)
         return [tested_shape(each) for each in await try_rules(desk, owner, rules, count)]
 
     tested = ask(work, lambda client: remote_planner.test_rules(client, endpoint, job, given, count))

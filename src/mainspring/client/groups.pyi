@@ -26,7 +26,7 @@ class AlertNew(TypedDict):
     failures: NotRequired[int]
     endpoint: NotRequired[str]
     job: NotRequired[str]
-    cooldown_ms: NotRequired[Union[int, str]]
+    cooldown: NotRequired[Union[int, str]]
     quiet: NotRequired[str]
     timezone: NotRequired[str]
     during_quiet: NotRequired[Literal['digest', 'drop']]
@@ -40,7 +40,7 @@ class AlertPatch(TypedDict):
     failures: NotRequired[Union[int, None]]
     endpoint: NotRequired[Union[str, None]]
     job: NotRequired[Union[str, None]]
-    cooldown_ms: NotRequired[Union[Union[int, str], None]]
+    cooldown: NotRequired[Union[Union[int, str], None]]
     quiet: NotRequired[Union[str, None]]
     timezone: NotRequired[Union[str, None]]
     during_quiet: NotRequired[Union[Literal['digest', 'drop'], None]]
@@ -167,10 +167,10 @@ class BacktestInput(TypedDict):
     endpoint: NotRequired[Union[str, None]]
     job: NotRequired[Union[str, None]]
     rules: NotRequired[Union[List[Dict[str, JsonValue]], None]]
-    interval_ms: NotRequired[Union[Union[int, str], None]]
+    every: NotRequired[Union[Union[int, str], None]]
     cron: NotRequired[Union[str, None]]
-    min_interval_ms: NotRequired[Union[Union[int, str], None]]
-    max_interval_ms: NotRequired[Union[Union[int, str], None]]
+    min_interval: NotRequired[Union[Union[int, str], None]]
+    max_interval: NotRequired[Union[Union[int, str], None]]
     limit: NotRequired[int]
 
 class BacktestTotals(TypedDict):
@@ -202,7 +202,7 @@ class BulkAct(TypedDict):
     matching: NotRequired[Union[Matching, None]]
     verb: Verb
     until: NotRequired[Union[str, None]]
-    for_ms: NotRequired[Union[Union[int, str], None]]
+    duration: NotRequired[Union[Union[int, str], None]]
     reason: NotRequired[str]
 
 class BulkCommandDryRun(TypedDict):
@@ -408,7 +408,7 @@ class EffectAnswerInput(TypedDict):
     result: NotRequired[JsonValue]
     code: NotRequired[str]
     error: NotRequired[str]
-    after_ms: NotRequired[Union[int, str]]
+    after: NotRequired[Union[int, str]]
 
 class EndpointCalls(TypedDict):
     recorded: int
@@ -451,78 +451,65 @@ class EndpointMode(TypedDict):
     mode: Literal['live', 'ask', 'shadow', 'off']
 
 class EndpointNew(TypedDict):
+    every: NotRequired[Union[Union[int, str], None]]
+    cron: NotRequired[Union[str, None]]
+    timezone: NotRequired[Union[str, None]]
     job: NotRequired[Union[str, None]]
     description: NotRequired[Union[str, None]]
-    method: NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]
-    headers: NotRequired[Union[List[HeaderGiven], None]]
-    body: NotRequired[Union[str, None]]
-    cron: NotRequired[Union[str, None]]
-    interval_ms: NotRequired[Union[Union[int, str], None]]
-    timezone: NotRequired[Union[str, None]]
-    timeout_ms: NotRequired[Union[Union[int, str], None]]
-    min_interval_ms: NotRequired[Union[Union[int, str], None]]
-    max_interval_ms: NotRequired[Union[Union[int, str], None]]
+    min_interval: NotRequired[Union[Union[int, str], None]]
+    max_interval: NotRequired[Union[Union[int, str], None]]
     backoff: NotRequired[Literal['default', 'monitor']]
-    jitter_ms: NotRequired[Union[Union[int, str], None]]
+    jitter: NotRequired[Union[Union[int, str], None]]
     spread: NotRequired[Union[bool, None]]
     misfire: NotRequired[Literal['run_once', 'skip', 'catch_up']]
     catch_up_max: NotRequired[Union[int, None]]
-    max_lateness_ms: NotRequired[Union[Union[int, str], None]]
+    max_lateness: NotRequired[Union[Union[int, str], None]]
     on_lost_worker: NotRequired[Literal['retry', 'skip']]
+    advice: NotRequired[Union[List[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None]]
+    method: NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]
+    body: NotRequired[Union[str, None]]
+    timeout: NotRequired[Union[Union[int, str], None]]
     body_cap: NotRequired[Union[int, None]]
     redirects_max: NotRequired[Union[int, None]]
     accept_codes: NotRequired[Union[List[int], None]]
     condition: NotRequired[Union[str, None]]
-    advice: NotRequired[Union[List[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None]]
+    headers: NotRequired[Union[List[HeaderGiven], None]]
     name: str
     url: str
 
 class EndpointPatch(TypedDict):
+    every: NotRequired[Union[Union[int, str], None]]
+    cron: NotRequired[Union[str, None]]
+    timezone: NotRequired[Union[str, None]]
     job: NotRequired[Union[str, None]]
     description: NotRequired[Union[str, None]]
-    method: NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]
-    headers: NotRequired[Union[List[HeaderGiven], None]]
-    body: NotRequired[Union[str, None]]
-    cron: NotRequired[Union[str, None]]
-    interval_ms: NotRequired[Union[Union[int, str], None]]
-    timezone: NotRequired[Union[str, None]]
-    timeout_ms: NotRequired[Union[Union[int, str], None]]
-    min_interval_ms: NotRequired[Union[Union[int, str], None]]
-    max_interval_ms: NotRequired[Union[Union[int, str], None]]
+    min_interval: NotRequired[Union[Union[int, str], None]]
+    max_interval: NotRequired[Union[Union[int, str], None]]
     backoff: NotRequired[Literal['default', 'monitor']]
-    jitter_ms: NotRequired[Union[Union[int, str], None]]
+    jitter: NotRequired[Union[Union[int, str], None]]
     spread: NotRequired[Union[bool, None]]
     misfire: NotRequired[Literal['run_once', 'skip', 'catch_up']]
     catch_up_max: NotRequired[Union[int, None]]
-    max_lateness_ms: NotRequired[Union[Union[int, str], None]]
+    max_lateness: NotRequired[Union[Union[int, str], None]]
     on_lost_worker: NotRequired[Literal['retry', 'skip']]
+    advice: NotRequired[Union[List[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None]]
+    method: NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]
+    body: NotRequired[Union[str, None]]
+    timeout: NotRequired[Union[Union[int, str], None]]
     body_cap: NotRequired[Union[int, None]]
     redirects_max: NotRequired[Union[int, None]]
     accept_codes: NotRequired[Union[List[int], None]]
     condition: NotRequired[Union[str, None]]
-    advice: NotRequired[Union[List[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None]]
+    headers: NotRequired[Union[List[HeaderGiven], None]]
     name: NotRequired[Union[str, None]]
     url: NotRequired[Union[str, None]]
 
 class EndpointView(TypedDict):
-    id: str
-    name: str
+    interval_ms: Union[int, None]
+    cron: Union[str, None]
+    timezone: str
     job: str
     description: str
-    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
-    url: str
-    method: str
-    headers: List[HeaderView]
-    body: Union[str, None]
-    timeout_ms: int
-    body_cap: int
-    redirects_max: int
-    accept_codes: List[int]
-    condition: Union[str, None]
-    cron: Union[str, None]
-    interval_ms: Union[int, None]
-    schedule: str
-    timezone: str
     min_interval_ms: Union[int, None]
     max_interval_ms: Union[int, None]
     backoff: str
@@ -533,6 +520,19 @@ class EndpointView(TypedDict):
     max_lateness_ms: Union[int, None]
     on_lost_worker: str
     advice: List[str]
+    method: str
+    body: Union[str, None]
+    timeout_ms: int
+    body_cap: int
+    redirects_max: int
+    accept_codes: List[int]
+    condition: Union[str, None]
+    id: str
+    name: str
+    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
+    url: str
+    headers: List[HeaderView]
+    schedule: str
     managed_by: Union[str, None]
     version: int
     created_at: str
@@ -766,8 +766,8 @@ class HealthWindow(TypedDict):
     latency_p95_ms: Union[int, None]
 
 class IntervalHintNew(TypedDict):
-    interval_ms: Union[int, str]
-    ttl_ms: NotRequired[Union[int, str]]
+    every: Union[int, str]
+    ttl: NotRequired[Union[int, str]]
     reason: NotRequired[str]
 
 class IntervalHintView(TypedDict):
@@ -929,8 +929,8 @@ class NodeView(TypedDict):
 
 class OneShotHintNew(TypedDict):
     at: NotRequired[Union[str, None]]
-    in_ms: NotRequired[Union[Union[int, str], None]]
-    ttl_ms: NotRequired[Union[int, str]]
+    after: NotRequired[Union[Union[int, str], None]]
+    ttl: NotRequired[Union[int, str]]
     reason: NotRequired[str]
 
 class OneShotHintView(TypedDict):
@@ -1061,7 +1061,7 @@ class PasswordChange(TypedDict):
 
 class Pause(TypedDict):
     until: NotRequired[Union[str, None]]
-    for_ms: NotRequired[Union[Union[int, str], None]]
+    duration: NotRequired[Union[Union[int, str], None]]
     reason: NotRequired[str]
     advice_may_resume: NotRequired[bool]
 
@@ -1501,7 +1501,7 @@ class Simulated(TypedDict):
     timeline: List[TimelineEntryView]
 
 class SimulatedEventInput(TypedDict):
-    after_ms: Union[int, str]
+    after: Union[int, str]
     type: str
     data: NotRequired[Dict[str, JsonValue]]
 
@@ -1927,15 +1927,15 @@ class EndpointsGroup:
     def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_EndpointView: ...
     def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[EndpointView]: ...
     @overload
-    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
+    def create(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
-    def check(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, idempotency_key: str = ...) -> EndpointChecked: ...
+    def create(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
+    def check(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, idempotency_key: str = ...) -> EndpointChecked: ...
     def read(self, endpoint: str) -> EndpointView: ...
     @overload
-    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointView: ...
+    def update(self, endpoint: str, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointDryRun: ...
+    def update(self, endpoint: str, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
     def delete(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Deleted: ...
     @overload
@@ -1945,9 +1945,9 @@ class EndpointsGroup:
     @overload
     def archive(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
     def resume(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
@@ -1970,13 +1970,13 @@ class EndpointsGroup:
 
 class HintsGroup:
     @overload
-    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
+    def put_interval(self, endpoint: str, *, every: Union[int, str], ttl: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
+    def put_interval(self, endpoint: str, *, every: Union[int, str], ttl: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
-    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., after: Union[Union[int, str], None] = ..., ttl: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., after: Union[Union[int, str], None] = ..., ttl: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
     def clear(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
@@ -2041,10 +2041,10 @@ class SimulationsGroup:
     def list(self) -> Scenarios: ...
     def run(self, *, scenario: Union[str, None] = ..., document: Union[str, None] = ..., seed: int = ..., idempotency_key: str = ...) -> Played: ...
     def read(self, scenario: str) -> ScenarioDetailView: ...
-    def run_backtest(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., interval_ms: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Backtest: ...
+    def run_backtest(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Backtest: ...
 
 class BulkGroup:
-    def act_on_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., verb: Verb, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> BulkDone: ...
+    def act_on_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., verb: Verb, until: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> BulkDone: ...
     def archive_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> BulkDone: ...
 
 class RunsGroup:
@@ -2170,14 +2170,14 @@ class WebhooksGroup:
 class AlertsGroup:
     def list(self) -> PageOf_AlertView: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> AlertView: ...
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> AlertView: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> AlertDryRun: ...
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> AlertDryRun: ...
     def read(self, alert: str) -> AlertView: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> AlertView: ...
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> AlertView: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> AlertDryRun: ...
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> AlertDryRun: ...
     @overload
     def delete(self, alert: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Deleted: ...
     @overload
@@ -2354,15 +2354,15 @@ class AsyncEndpointsGroup:
     def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_EndpointView]: ...
     def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[EndpointView]: ...
     @overload
-    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
+    def create(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
-    def check(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointChecked]: ...
+    def create(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
+    def check(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointChecked]: ...
     def read(self, endpoint: str) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
+    def update(self, endpoint: str, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
+    def update(self, endpoint: str, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
     def delete(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
     @overload
@@ -2372,9 +2372,9 @@ class AsyncEndpointsGroup:
     @overload
     def archive(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
     def resume(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
@@ -2397,13 +2397,13 @@ class AsyncEndpointsGroup:
 
 class AsyncHintsGroup:
     @overload
-    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
+    def put_interval(self, endpoint: str, *, every: Union[int, str], ttl: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
+    def put_interval(self, endpoint: str, *, every: Union[int, str], ttl: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
-    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., after: Union[Union[int, str], None] = ..., ttl: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., after: Union[Union[int, str], None] = ..., ttl: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
     def clear(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
@@ -2468,10 +2468,10 @@ class AsyncSimulationsGroup:
     def list(self) -> Coroutine[Any, Any, Scenarios]: ...
     def run(self, *, scenario: Union[str, None] = ..., document: Union[str, None] = ..., seed: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Played]: ...
     def read(self, scenario: str) -> Coroutine[Any, Any, ScenarioDetailView]: ...
-    def run_backtest(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., interval_ms: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Backtest]: ...
+    def run_backtest(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Backtest]: ...
 
 class AsyncBulkGroup:
-    def act_on_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., verb: Verb, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkDone]: ...
+    def act_on_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., verb: Verb, until: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkDone]: ...
     def archive_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkDone]: ...
 
 class AsyncRunsGroup:
@@ -2597,14 +2597,14 @@ class AsyncWebhooksGroup:
 class AsyncAlertsGroup:
     def list(self) -> Coroutine[Any, Any, PageOf_AlertView]: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertView]: ...
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertView]: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, AlertDryRun]: ...
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, AlertDryRun]: ...
     def read(self, alert: str) -> Coroutine[Any, Any, AlertView]: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertView]: ...
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertView]: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertDryRun]: ...
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertDryRun]: ...
     @overload
     def delete(self, alert: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
     @overload

@@ -25,7 +25,7 @@ from mainspring.operations.endpoints import Desk
 from mainspring.operations.subscriptions import list_subscriptions
 
 HARMLESS: dict[str, object] = {
-    **{key: ALERT_DEFAULTS[key] for key in ("kinds", "failures", "cooldown_ms", "quiet", "during_quiet", "timezone")},
+    **{key: ALERT_DEFAULTS[key] for key in ("kinds", "failures", "cooldown", "quiet", "during_quiet", "timezone")},
     "description": "",
     "to": ("ops@example.com",),
     "endpoint": "",
@@ -87,7 +87,7 @@ def _configured(plan: DocumentPlan, wanted: WantedEntry, alert_id: str, old: Sub
         )
 
     def place(field: str) -> SourcePlace:
-        return wanted.at({"cooldown_ms": "cooldown"}.get(field, field))
+        return wanted.at(field)
 
     made = first_good(plan, make, HARMLESS, place)
     assert made is None or isinstance(made, Alert)

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from mainspring.documents.entries import DEFAULTS, DocumentEntry, EndpointEntry
+from mainspring.documents.entries import DocumentEntry, EndpointEntry
 from mainspring.documents.headers import WantedHeader, changed_headers, exported_headers, keep_or_seal, wishes_of
 from mainspring.documents.jobs import add_job
 from mainspring.documents.plan import (
@@ -22,64 +21,38 @@ from mainspring.documents.plan import (
 )
 from mainspring.documents.references import STORED, escaped, has_reference, resolved
 from mainspring.documents.rules import exported_rules
-from mainspring.domain.definition import Definition, definition_of
+from mainspring.domain.config_field import ConfigField, FieldKind
+from mainspring.domain.definition import config_of
 from mainspring.domain.duration import format_duration
-from mainspring.domain.endpoint import Endpoint, Job, JobStatus
+from mainspring.domain.endpoint import (
+    CONFIG_FIELDS,
+    Endpoint,
+    EndpointConfig,
+    Job,
+    JobStatus,
+    config_value,
+    with_inputs,
+    with_values,
+)
 from mainspring.domain.errors import InvalidInput, QuotaExceeded
-from mainspring.domain.run import Header
+from mainspring.domain.run import Header, HttpAction
 from mainspring.domain.target import HIDDEN_QUERY, origin_of, shown_url
 from mainspring.operations.documents import archive_act, edit_act, live_endpoints, plan_endpoint
-from mainspring.operations.endpoints import Desk, checked_definition, is_moved, sealed_query
+from mainspring.operations.endpoints import Desk, checked_config, is_moved, sealed_query
 
 TURN_EVERY = 50  # so many take some 20 ms; a process that serves and schedules has other things to do too
 NEW_QUERY = "(another query string)"
 FAULTS_MAX = 20  # of one endpoint; more than it has fields
 # A value that is surely good, to go on with after a fault: so that the next one is found too.
+HARMLESS_URL = "https://example.com/"
+HARMLESS_SCHEDULE: dict[str, object] = {"every": 60_000, "min_interval": None, "max_interval": None}
 HARMLESS: dict[str, dict[str, object]] = {
     "name": {"name": "x"},
-    "url": {"url": "https://example.com/"},
-    "job": {"job": "default"},
-    "cron": {"cron": None, "interval_ms": 60_000, "min_interval_ms": None, "max_interval_ms": None},
-    "interval": {"cron": None, "interval_ms": 60_000, "min_interval_ms": None, "max_interval_ms": None},
-    "min_interval": {"min_interval_ms": None},
-    "max_interval": {"max_interval_ms": None},
+    "url": {"url": HARMLESS_URL},
+    "cron": HARMLESS_SCHEDULE,
+    "every": HARMLESS_SCHEDULE,
 }
-
-
-class Key(NamedTuple):
-    """A key of an entry and the field of a definition that it becomes."""
-
-    key: str
-    field: str
-    is_duration: bool = False
-
-
-KEYS = (
-    Key("url", "url"),
-    Key("every", "interval_ms", is_duration=True),
-    Key("cron", "cron"),
-    Key("timezone", "timezone"),
-    Key("job", "job"),
-    Key("description", "description"),
-    Key("method", "method"),
-    Key("body", "body"),
-    Key("timeout", "timeout_ms", is_duration=True),
-    Key("min_interval", "min_interval_ms", is_duration=True),
-    Key("max_interval", "max_interval_ms", is_duration=True),
-    Key("backoff", "backoff"),
-    Key("jitter", "jitter_ms", is_duration=True),
-    Key("spread", "spread"),
-    Key("misfire", "misfire"),
-    Key("catch_up_max", "catch_up_max"),
-    Key("max_lateness", "max_lateness_ms", is_duration=True),
-    Key("on_lost_worker", "on_lost_worker"),
-    Key("body_cap", "body_cap"),
-    Key("redirects_max", "redirects_max"),
-    Key("accept_codes", "accept_codes"),
-    Key("condition", "condition"),
-    Key("advice", "advice"),
-)
-_KEY_OF = {"interval": "every"}  # what the domain calls it, what a document does
+KEYS = tuple(field for field in CONFIG_FIELDS if field.key not in ("name", "headers"))
 
 
 class EndpointSection:
@@ -107,11 +80,10 @@ class EndpointSection:
         _check_count(plan, wanted)
 
     async def export(self, desk: Desk) -> list[ExportedEntry]:
-        jobs = {job.id: job.name for job in await desk.stores.endpoints.jobs(desk.tenant_id)}
         rules = await exported_rules(desk)
         found = []
         for endpoint in await live_endpoints(desk):
-            entry = _exported(definition_of(endpoint, jobs[endpoint.job_id]))
+            entry = _exported(config_of(endpoint))
             if endpoint.id in rules:
                 entry["rules"] = rules[endpoint.id]
             found.append(ExportedEntry(endpoint.managed_by, endpoint.name, entry))
@@ -125,23 +97,24 @@ def _plan_one(plan: DocumentPlan, wanted: WantedEntry, old: Endpoint | None) -> 
     checked = _checked(plan, wanted, endpoint_id, wishes)
     if checked is None:
         return
-    definition, host = checked
-    query = _query(plan, wanted, endpoint_id, definition.url, old)
-    job = plan.jobs.get(definition.job) or add_job(plan, definition.job, "", "")
+    config, host = checked
+    query = _query(plan, wanted, endpoint_id, config.action.url, old)
+    job = plan.jobs.get(config.job) or add_job(plan, config.job, "", "")
     if job.status is JobStatus.ARCHIVED:
         message = f"job {job.name!r} is archived; list it under `jobs` to bring it back, or choose another"
         plan.fault(wanted.at("job"), message)
         return
     stored = old.action.headers if old is not None else ()
-    moved_from = origin_of(old.action.url) if old is not None and is_moved(old, definition.url) else None
-    headers = keep_or_seal(plan, wanted, endpoint_id, wishes, definition.headers, stored, moved_from)
-    plan.job_of[endpoint_id], plan.name_of[endpoint_id] = job.id, definition.name
+    moved_from = origin_of(old.action.url) if old is not None and is_moved(old, config.action.url) else None
+    headers = keep_or_seal(plan, wanted, endpoint_id, wishes, config.action.headers, stored, moved_from)
+    plan.job_of[endpoint_id], plan.name_of[endpoint_id] = job.id, config.name
     if headers is None or query is None:
         return
     if old is None:
-        _create(plan, wanted, endpoint_id, definition, headers, host, job)
+        _create(plan, wanted, endpoint_id, config, headers, host, job)
     else:
-        _change(plan, wanted, old, replace(definition, url=shown_url(definition.url)), headers, query, host, job)
+        shown = with_values(config, {"url": shown_url(config.action.url)})
+        _change(plan, wanted, old, shown, headers, query, host, job)
 
 
 def _query(plan: DocumentPlan, wanted: WantedEntry, endpoint_id: str, url: str, old: Endpoint | None) -> str | None:
@@ -157,16 +130,16 @@ def _create(
     plan: DocumentPlan,
     wanted: WantedEntry,
     endpoint_id: str,
-    definition: Definition,
+    config: EndpointConfig,
     headers: tuple[Header, ...],
     host: str,
     job: Job,
 ) -> None:
-    bare = replace(definition, headers=())
+    bare = with_values(config, {"headers": ()})
     endpoint, event = plan_endpoint(plan.desk, endpoint_id, bare, host, job, wanted.source or "", plan.now)
     plan.new_endpoints.append(replace(endpoint, action=replace(endpoint.action, headers=headers)))
     plan.events.append(event)
-    shown = _exported(replace(definition, url=shown_url(definition.url), headers=headers))
+    shown = _exported(with_values(config, {"url": shown_url(config.action.url), "headers": headers}))
     fields = tuple(FieldChange(key, None, value) for key, value in shown.items())
     plan.steps.append(PlanStep(CREATE, "endpoint", endpoint.name, fields))
 
@@ -175,7 +148,7 @@ def _change(
     plan: DocumentPlan,
     wanted: WantedEntry,
     old: Endpoint,
-    definition: Definition,
+    config: EndpointConfig,
     headers: tuple[Header, ...],
     query: str,
     host: str,
@@ -183,56 +156,58 @@ def _change(
 ) -> None:
     source = old.managed_by if wanted.source is None else wanted.source
     jobs = {each.id: each.name for each in plan.jobs.values()}
-    before = definition_of(old, jobs[old.job_id])
-    before = replace(before, url=shown_url(before.url))
+    before = with_values(config_of(old), {"url": shown_url(old.action.url), "job": jobs[old.job_id]})
     fields = [
-        FieldChange(key.key, _written(key, getattr(before, key.field)), _written(key, getattr(definition, key.field)))
-        for key in KEYS
-        if getattr(before, key.field) != getattr(definition, key.field)
+        FieldChange(
+            field.key, _written(field, config_value(before, field)), _written(field, config_value(config, field))
+        )
+        for field in KEYS
+        if config_value(before, field) != config_value(config, field)
     ]
-    if definition.url == before.url and query != old.action.query:
-        fields.append(FieldChange("url", before.url, f"{definition.url} {NEW_QUERY}"))
+    url = config.action.url
+    if url == before.action.url and query != old.action.query:
+        fields.append(FieldChange("url", url, f"{url} {NEW_QUERY}"))
     fields += changed_headers(old.action.headers, headers)
-    renamed_from = old.name if definition.name != old.name else None
+    renamed_from = old.name if config.name != old.name else None
     if source != old.managed_by:
         fields.append(FieldChange("managed_by", old.managed_by, source))
     if not fields and renamed_from is None:
         plan.unchanged += 1
         return
-    plan.acts[old.id] = edit_act(plan.desk, old, definition, headers, query, host, job, source)
+    plan.acts[old.id] = edit_act(plan.desk, old, config, headers, query, host, job, source)
     if renamed_from is not None:
         plan.freed.append(old.id)
-    plan.steps.append(PlanStep(CHANGE, "endpoint", definition.name, tuple(fields), renamed_from))
+    plan.steps.append(PlanStep(CHANGE, "endpoint", config.name, tuple(fields), renamed_from))
 
 
 def _checked(
     plan: DocumentPlan, wanted: WantedEntry, endpoint_id: str, wishes: list[WantedHeader]
-) -> tuple[Definition, str] | None:
-    """The definition, checked; every fault in it is noted, not only the first."""
+) -> tuple[EndpointConfig, str] | None:
+    """The configuration, checked; every fault in it is noted, not only the first."""
     entry = wanted.entry
     assert isinstance(entry, EndpointEntry)
-    values = {key.field: getattr(entry, key.key) for key in KEYS}
-    values["url"], is_good = _url(plan, wanted)
-    values["accept_codes"] = tuple(entry.accept_codes)
-    values["advice"] = tuple(entry.advice)
+    url, is_good = _url(plan, wanted)
     headers = tuple(Header(wish.name, wish.value, wish.secret) for wish in wishes if wish.value is not None)
-    definition = Definition(name=wanted.name, headers=headers, **values)
-    if (definition.cron is None) == (definition.interval_ms is None):
-        if definition.cron is None:
+    sent = entry.sent()
+    config = with_inputs(
+        EndpointConfig(wanted.name, HttpAction(url, headers=headers)), {"every": None, "cron": None} | sent
+    )
+    if (config.cron is None) == (config.interval_ms is None):
+        if config.cron is None:
             plan.fault(wanted.place, f"{wanted.name!r} has no schedule; give it `every: 5m` or `cron: '0 3 * * *'`")
         else:
             plan.fault(wanted.at("cron"), f"{wanted.name!r} has both `every` and `cron`; keep one of them")
         is_good = False
-        definition = replace(definition, **HARMLESS["interval"])
+        config = with_inputs(config, HARMLESS_SCHEDULE)
     for _ in range(FAULTS_MAX):
         try:
-            checked = checked_definition(plan.desk, definition, plan.tenant, endpoint_id)
+            checked = checked_config(plan.desk, config, plan.tenant, endpoint_id)
             return checked if is_good else None
         except (InvalidInput, QuotaExceeded) as fault:
-            field = fault.field if isinstance(fault, InvalidInput) else "interval"
+            field = fault.field if isinstance(fault, InvalidInput) else "every"
             _note(plan, wanted, field, fault)
             is_good = False
-            definition = _without(definition, field, getattr(fault, "value", None))
+            config = _without(config, field, getattr(fault, "value", None))
     return None
 
 
@@ -247,7 +222,7 @@ def _url(plan: DocumentPlan, wanted: WantedEntry) -> tuple[str, bool]:
         return url + (HIDDEN_QUERY if query == STORED else mark + resolved(query, plan.options.resolve)), True
     except ValueError as fault:
         plan.fault(wanted.at("url").masked(), str(fault))
-        return str(HARMLESS["url"]["url"]), False
+        return HARMLESS_URL, False
 
 
 def _note(plan: DocumentPlan, wanted: WantedEntry, field: str, fault: InvalidInput | QuotaExceeded) -> None:
@@ -258,18 +233,16 @@ def _note(plan: DocumentPlan, wanted: WantedEntry, field: str, fault: InvalidInp
     elif field == "url":  # it may carry a password or a token
         plan.fault(wanted.at("url").masked(), str(fault))
     else:
-        plan.fault(wanted.at(_KEY_OF.get(field, field)), str(fault))
+        plan.fault(wanted.at(field), str(fault))
 
 
-def _without(definition: Definition, field: str, value: object) -> Definition:
-    """The definition with what was wrong put right, to see what else is."""
-    if field == "headers":
-        left = tuple(header for header in definition.headers if header.name[:60] != value)
-        return replace(definition, headers=left if len(left) < len(definition.headers) else ())
-    if field in HARMLESS:
-        return replace(definition, **HARMLESS[field])
-    name = field if field in DEFAULTS else f"{field}_ms"
-    return replace(definition, **{name: DEFAULTS[name]})
+def _without(config: EndpointConfig, key: str, value: object) -> EndpointConfig:
+    """The configuration with what was wrong put right, to see what else is."""
+    if key == "headers":
+        headers = config.action.headers
+        left = tuple(header for header in headers if header.name[:60] != value)
+        return with_values(config, {"headers": left if len(left) < len(headers) else ()})
+    return with_inputs(config, HARMLESS.get(key, {key: None}))
 
 
 def _check_count(plan: DocumentPlan, wanted: Sequence[WantedEntry]) -> None:
@@ -284,24 +257,24 @@ def _check_count(plan: DocumentPlan, wanted: Sequence[WantedEntry]) -> None:
         )
 
 
-def _exported(definition: Definition) -> dict[str, object]:
-    """A definition as a document writes it; what is so by default is left out, and secrets are references."""
+def _exported(config: EndpointConfig) -> dict[str, object]:
+    """A configuration as a document writes it; defaults are left out, and secrets are references."""
     entry: dict[str, object] = {}
-    for key in KEYS:
-        value = getattr(definition, key.field)
-        if key.field not in DEFAULTS or value != DEFAULTS[key.field]:
-            entry[key.key] = _written(key, value)
-    path, mark, _ = definition.url.partition("?")
+    for field in KEYS:
+        value = config_value(config, field)
+        if field.is_required or value != field.default:
+            entry[field.key] = _written(field, value)
+    path, mark, _ = config.action.url.partition("?")
     entry["url"] = escaped(path) + (mark and f"?{STORED}")
-    if definition.headers:
-        entry["headers"] = exported_headers(definition.headers)
+    if config.action.headers:
+        entry["headers"] = exported_headers(config.action.headers)
     return entry
 
 
-def _written(key: Key, value: object) -> object:
+def _written(field: ConfigField, value: object) -> object:
     if value is None or isinstance(value, bool):
         return value
-    if key.is_duration and isinstance(value, int):
+    if field.kind is FieldKind.DURATION and isinstance(value, int):
         return format_duration(value)
     if isinstance(value, tuple):
         return list(value)

@@ -6,28 +6,19 @@ Only the form is checked here. What a value must be is the domain's to say, with
 from typing import Annotated, Any
 
 from msgspec.structs import fields
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from mainspring.documents.json_schema import DURATION_SCHEMA, RULE_SCHEMA, STEP_SCHEMA, TEXTS_SCHEMA, TRIGGERS_SCHEMA
-from mainspring.domain.definition import METHODS, Definition
-from mainspring.domain.duration import parse_duration_ms
-from mainspring.domain.endpoint import POWERS, BackoffPolicy, LostWorkerPolicy, MisfirePolicy
-from mainspring.domain.errors import InvalidInput
+from mainspring.documents.json_schema import RULE_SCHEMA, STEP_SCHEMA, TEXTS_SCHEMA, TRIGGERS_SCHEMA
+from mainspring.domain.config_field import FieldKind
+from mainspring.domain.endpoint import FIELD_BY_KEY, SETTINGS
 from mainspring.domain.notify.subscription import AlertKind, DuringQuiet
+from mainspring.inputs.endpoint import EndpointSettings
+from mainspring.inputs.values import Duration
 from mainspring.operations.alerts import KINDS_DEFAULT, AlertDraft
 from mainspring.workflow.document import REENTRY
 
-DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(Definition) if not field.required}
+LISTS = tuple(field.key for field in SETTINGS if field.kind in (FieldKind.NUMBERS, FieldKind.CHOICES))
 ALERT_DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(AlertDraft) if not field.required}
-
-
-def _milliseconds(value: object) -> object:
-    if value is None:
-        return None
-    try:
-        return parse_duration_ms(value, field="it", min_ms=0)
-    except InvalidInput as fault:
-        raise ValueError(str(fault).removeprefix("it ")) from None
 
 
 def _list(value: object) -> object:
@@ -45,8 +36,6 @@ def _header(value: object) -> object:
     ]
 
 
-Duration = Annotated[int, BeforeValidator(_milliseconds), WithJsonSchema(DURATION_SCHEMA)]
-Codes = Annotated[list[int], BeforeValidator(_list)]
 Texts = Annotated[list[str], BeforeValidator(_list), WithJsonSchema(TEXTS_SCHEMA)]
 Rules = Annotated[list[Any], WithJsonSchema({"type": "array", "items": RULE_SCHEMA})]
 
@@ -97,71 +86,49 @@ _HEADER_VALUE: dict[str, Any] = {
 HeaderValues = Annotated[list[HeaderEntry], BeforeValidator(_header)]
 
 
-class EndpointEntry(LastingEntry):
+def _with_defaults(schema: dict[str, Any]) -> None:
+    """A document describes the whole endpoint: a key that is left out has its default, which editors show."""
+    for field in SETTINGS:
+        shown = schema["properties"][field.key]
+        if not field.is_nullable:
+            plain = next(each for each in shown.pop("anyOf") if each.get("type") != "null")
+            shown |= {name: value for name, value in plain.items() if name not in shown}
+        shown["default"] = list(field.default) if isinstance(field.default, tuple) else field.default
+        if field.key in LISTS:
+            item = shown.pop("items")
+            shown.pop("type", None)
+            shown["anyOf"] = [item, {"type": "array", "items": item}]
+
+
+class EndpointEntry(EndpointSettings, LastingEntry):
     """One thing to call, and when: a `url`, and either `every` or `cron`."""
+
+    model_config = ConfigDict(json_schema_extra=_with_defaults)
 
     url: str = Field(
         description="What to call: http:// or https://. What follows `?` is encrypted at rest and never shown again; a "
         "reference may be there.",
         examples=["https://example.com/health", "https://example.com/report?key=${env:REPORT_KEY}"],
     )
-    every: Duration | None = Field(default=None, description="Run at this interval: 30s, 5m, 1h30m, 1d.")
-    cron: str | None = Field(
-        default=None,
-        description="Run by this cron expression: '*/15 * * * *', '@daily', 'H 3 * * *'.",
-        examples=["*/15 * * * *", "@daily", "H 3 * * *"],
-    )
-    timezone: str = Field(default=DEFAULTS["timezone"], description="Time zone of `cron`.", examples=["Europe/Berlin"])
-    job: str = Field(default=DEFAULTS["job"], description="The job it belongs to; made if it is new.")
-    description: str = Field(default="", description="What it is for, in plain words.")
-    method: str = Field(default=DEFAULTS["method"], description="The HTTP method.", json_schema_extra=_choice(METHODS))
     headers: dict[str, HeaderValues] = Field(
         default={},
         description="Request headers by name. A value with a reference, or one marked `secret`, is encrypted at rest "
         "and never shown again; a list sends the header several times.",
         json_schema_extra={"additionalProperties": _HEADER_VALUE},
     )
-    body: str | None = Field(default=None, description="Request body, sent as it is (not with GET and HEAD).")
-    timeout: Duration = Field(default=DEFAULTS["timeout_ms"], description="Total deadline of one call.")
-    min_interval: Duration | None = Field(default=None, description="Runs are at least this far apart.")
-    max_interval: Duration | None = Field(default=None, description="Runs are at most this far apart.")
-    backoff: str = Field(
-        default=str(DEFAULTS["backoff"]),
-        description="What failures do to an interval: default doubles it, up to 32 times.",
-        json_schema_extra=_choice(BackoffPolicy),
-    )
-    jitter: Duration = Field(default=DEFAULTS["jitter_ms"], description="Move each run by up to this much.")
-    spread: bool = Field(
-        default=DEFAULTS["spread"], description="Give each interval a phase of its own, so that not all run at once."
-    )
-    misfire: str = Field(
-        default=str(DEFAULTS["misfire"]),
-        description="What becomes of runs missed in a downtime.",
-        json_schema_extra=_choice(MisfirePolicy),
-    )
-    catch_up_max: int = Field(default=DEFAULTS["catch_up_max"], description="With catch_up: at most this many.")
-    max_lateness: Duration | None = Field(default=None, description="A run later than this is missed.")
-    on_lost_worker: str = Field(
-        default=str(DEFAULTS["on_lost_worker"]),
-        description="When a worker dies in a run: retry (at least once) or skip (at most once).",
-        json_schema_extra=_choice(LostWorkerPolicy),
-    )
-    body_cap: int = Field(default=DEFAULTS["body_cap"], description="How many bytes of a response are kept.")
-    redirects_max: int = Field(default=DEFAULTS["redirects_max"], description="Follow at most this many, up to 5.")
-    accept_codes: Codes = Field(
-        default=[], description="Status codes that are a success; any 2xx by default.", examples=[[200, 404]]
-    )
-    condition: str | None = Field(
-        default=None,
-        description="CEL over status_code, headers, body and duration_ms that must be true for success.",
-        examples=["body.contains('ok')"],
-    )
-    advice: Texts = Field(
-        default=list(POWERS),
-        description="What rules, workflows and the model may do: interval, run, wake, pause, siblings; all by default.",
-        examples=[["interval", "run"]],
-    )
     rules: Rules = Field(default=[], description="What happens when responses say something, in their order.")
+
+    @property
+    def job_name(self) -> str:
+        return str(self.sent().get("job") or FIELD_BY_KEY["job"].default)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists(cls, given: object) -> object:
+        """One item of a list may be written without the brackets."""
+        if not isinstance(given, dict):
+            return given
+        return {key: _list(value) if key in LISTS else value for key, value in given.items()}
 
     @classmethod
     def repaired(cls, good: dict[str, object]) -> dict[str, object]:

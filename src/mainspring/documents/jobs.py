@@ -17,11 +17,11 @@ from mainspring.documents.plan import (
     renamed,
 )
 from mainspring.documents.rules import exported_rules
-from mainspring.domain.definition import DESCRIPTION_MAX, check_text
-from mainspring.domain.endpoint import Job, JobStatus
+from mainspring.domain.endpoint import DESCRIPTION_MAX, Job, JobStatus
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import check_name
+from mainspring.domain.text import check_text
 from mainspring.operations.documents import live_endpoints
 from mainspring.operations.endpoints import Desk
 

@@ -51,7 +51,7 @@ async def plan_rules(plan: DocumentPlan, jobs: Sequence[WantedEntry], endpoints:
     for each in endpoints:
         assert isinstance(each.entry, EndpointEntry)
         await _turn(each)
-        rules = _checked(plan, each, each.name, members.get(each.entry.job, ()))
+        rules = _checked(plan, each, each.name, members.get(each.entry.job_name, ()))
         endpoint_id = ids.get(each.name)
         if rules is None or endpoint_id is None or _stay(plan, each, "endpoint", stored.get(endpoint_id, [])):
             continue
@@ -98,7 +98,7 @@ def _members(plan: DocumentPlan, endpoints: Sequence[WantedEntry]) -> dict[str, 
         found.setdefault(jobs[job_id], {})[plan.name_of[endpoint_id]] = None
     for each in endpoints:
         assert isinstance(each.entry, EndpointEntry)
-        found.setdefault(each.entry.job, {})[each.name] = None
+        found.setdefault(each.entry.job_name, {})[each.name] = None
     return {job: tuple(names) for job, names in found.items()}
 
 

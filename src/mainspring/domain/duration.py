@@ -21,7 +21,10 @@ _EXAMPLES: Final = "250ms, 30s, 5m, 1h30m, 1d or a whole number of milliseconds"
 
 
 def parse_duration_ms(value: object, *, field: str, min_ms: int = 1, max_ms: int = DURATION_MS_MAX) -> int:
-    """The duration in milliseconds; `min_ms` (default 1) and `max_ms` (default 366 days) are both allowed."""
+    """The duration in milliseconds; `min_ms` (default 1) and `max_ms` (default 366 days) are both allowed.
+
+    A refusal begins with `field`; "" leaves the name to the caller.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         ms = value
     elif isinstance(value, str):
@@ -93,4 +96,5 @@ def _negative(value: object, field: str) -> InvalidInput:
 
 
 def _refused(value: object, field: str, what: str, way_out: str) -> InvalidInput:
-    return InvalidInput(f"{field} '{shown(value)}' {what}; {way_out}", field=field, value=shown(value))
+    name = f"{field} " if field else ""
+    return InvalidInput(f"{name}'{shown(value)}' {what}; {way_out}", field=field, value=shown(value))

@@ -4,19 +4,25 @@ An endpoint is a value: its configuration and its whole scheduling state. Nothin
 `claiming`, `settling` and `changes` compute the next value, a store writes it where the epoch is still theirs.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mainspring.domain.config_field import About, ConfigField, describe
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.instant import EPOCH
 from mainspring.domain.run import HttpAction, RunTrigger
 from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 
 INTERVAL_MS_MIN = 100
 INTERVAL_MS_MAX = 366 * 86_400_000
 LIMIT_MS_MIN = 1_000  # a limit below one second would let a hint turn an endpoint into a load test
-TIMEOUT_MS_MAX = 600_000  # beyond ten minutes a lease without renewal is held too long after a crash
 CATCH_UP_MAX = 100
+DESCRIPTION_MAX = 10_000
 LOST_WORKERS_MAX = 5  # in a row; then the endpoint is parked: it may be what kills them
 
 
@@ -88,78 +94,175 @@ class RefusedAdvice(Struct, frozen=True):
     because: str
 
 
-class Endpoint(Struct, frozen=True):
-    """Configuration first, then state. The stores' column lists follow this order."""
+class EndpointConfig(Struct, frozen=True):
+    """What the owner of an endpoint decides. This is the one place that lists the fields, with those of `HttpAction`.
 
-    id: str
-    tenant_id: str
-    job_id: str
-    name: str
-    description: str
+    A new field is a line here (or there), a column in two migrations, a control in the web form, and the code that uses
+    it. Doors, rows, checks and reference pages follow from the description. Before `check_config` values may be raw:
+    a policy may be any text, header values and the query string of the URL are plain.
+    """
+
+    name: Annotated[str, About("Name, unique in the tenant.", examples=("health",))]
     action: HttpAction
-    host: str  # `host:port` of the action, for the cap on concurrent calls to one host
-    cron: str | None
-    interval_ms: int | None
-    timezone: str
-    min_interval_ms: int | None
-    max_interval_ms: int | None
-    backoff: BackoffPolicy
-    jitter_ms: int
-    spread: bool
-    misfire: MisfirePolicy
-    catch_up_max: int
-    max_lateness_ms: int | None
-    on_lost_worker: LostWorkerPolicy
-    created_at: datetime
-    updated_at: datetime
-    version: int  # of the configuration; +1 with every edit
-    archived_at: datetime | None
+    interval_ms: Annotated[
+        int | None,
+        About(
+            "Interval between runs; replaces cron.",
+            key="every",
+            least=INTERVAL_MS_MIN,
+            most=INTERVAL_MS_MAX,
+            examples=("5m",),
+        ),
+    ] = None
+    cron: Annotated[
+        str | None,
+        About("Cron expression; replaces every.", examples=("*/15 * * * *", "@daily", "H 3 * * *")),
+    ] = None
+    timezone: Annotated[str, About("Time zone of cron.", examples=("Europe/Berlin",))] = "UTC"
+    job: Annotated[str, About("Job that the endpoint belongs to; created if new.")] = "default"
+    description: Annotated[str, About("What the endpoint is for.", most=DESCRIPTION_MAX)] = ""
+    min_interval_ms: Annotated[
+        int | None,
+        About(
+            "Minimum interval between runs. 0: no minimum.", least=LIMIT_MS_MIN, most=INTERVAL_MS_MAX, zero_is_none=True
+        ),
+    ] = None
+    max_interval_ms: Annotated[
+        int | None,
+        About(
+            "Maximum interval between runs. 0: no maximum.", least=LIMIT_MS_MIN, most=INTERVAL_MS_MAX, zero_is_none=True
+        ),
+    ] = None
+    backoff: Annotated[
+        BackoffPolicy,
+        About("What failures do to the interval: default doubles it, up to 32 times; monitor, up to an hour."),
+    ] = BackoffPolicy.DEFAULT
+    jitter_ms: Annotated[
+        int, About("Each run moves by up to this much, at most half of the interval; with cron at most 1h.")
+    ] = 0
+    spread: Annotated[
+        bool, About("Whether the first run is offset within the interval, so that endpoints do not all run at once.")
+    ] = True
+    misfire: Annotated[
+        MisfirePolicy, About("What happens to runs that were missed: one run, none, or all up to catch_up_max.")
+    ] = MisfirePolicy.RUN_ONCE
+    catch_up_max: Annotated[int, About("With catch_up: how many missed runs are run.", least=1, most=CATCH_UP_MAX)] = 10
+    max_lateness_ms: Annotated[int | None, About("A run later than this counts as missed.", most=INTERVAL_MS_MAX)] = (
+        None
+    )
+    on_lost_worker: Annotated[
+        LostWorkerPolicy,
+        About("When a worker dies during a run: retry (at least once) or skip (at most once)."),
+    ] = LostWorkerPolicy.RETRY
+    advice: Annotated[
+        tuple[str, ...],
+        About("What rules, workflows and the model may do. Empty: nothing.", choices=POWERS),
+    ] = POWERS
+
+
+def _all_fields() -> tuple[ConfigField, ...]:
+    """`url` before everything that says when it is called; how it is called comes last."""
+    (name, *others), (url, *call) = describe(EndpointConfig), describe(HttpAction)
+    return (name, url, *others, *call)
+
+
+CONFIG_FIELDS = _all_fields()
+SETTINGS = tuple(
+    field for field in CONFIG_FIELDS if field.key not in ("name", "url", "headers")
+)  # as every door has them
+FIELD_BY_KEY = {field.key: field for field in CONFIG_FIELDS}
+_OF_ACTION = frozenset(field.name for field in describe(HttpAction))
+
+
+C = TypeVar("C", bound="EndpointConfig")
+
+
+def config_value(config: EndpointConfig, field: ConfigField) -> Any:
+    return getattr(config.action if field.name in _OF_ACTION else config, field.name)
+
+
+def with_values(config: C, values: Mapping[str, object]) -> C:
+    """The configuration with values by the names of their fields."""
+    action = {name: value for name, value in values.items() if name in _OF_ACTION}
+    others = {name: value for name, value in values.items() if name not in _OF_ACTION}
+    return replace(config, action=replace(config.action, **action), **others)
+
+
+def with_inputs(config: C, given: Mapping[str, object]) -> C:
+    """The configuration with inputs by key; None sets a field back to its default.
+
+    A schedule of the one kind replaces one of the other.
+    """
+    inputs = dict(given)
+    for key, other in (("every", "cron"), ("cron", "every")):
+        if inputs.get(key) is not None:
+            inputs.setdefault(other, None)
+    values: dict[str, object] = {}
+    for key, value in inputs.items():
+        field = FIELD_BY_KEY[key]
+        if value is None and field.is_required:
+            raise InvalidInput(f"{key} cannot be null; leave it out, or give one", field=key)
+        values[field.name] = field.default if value is None else tuple(value) if isinstance(value, list) else value
+    return with_values(config, values)
+
+
+class Endpoint(EndpointConfig, frozen=True):
+    """The configuration, what identifies the endpoint, and its whole scheduling state.
+
+    Every field has a default, so that a blank endpoint is written in one line. The stores' columns follow this order.
+    """
+
+    id: str = ""
+    tenant_id: str = ""
+    job_id: str = ""
+    host: str = ""  # `host:port` of the action, for the cap on concurrent calls to one host
+    created_at: datetime = EPOCH
+    updated_at: datetime = EPOCH
+    version: int = 1  # of the configuration; +1 with every edit
+    archived_at: datetime | None = None
+    managed_by: str = ""  # the configuration source that describes it; "": people alone do
 
     # What stops it from running at all.
-    job_active: bool
-    parked_at: datetime | None
-    parked_reason: str
-    paused_until: datetime | None
-    pause_reason: str
-    deferred_until: datetime | None  # over quota until then
+    job_active: bool = True
+    parked_at: datetime | None = None
+    parked_reason: str = ""
+    paused_until: datetime | None = None
+    pause_reason: str = ""
+    deferred_until: datetime | None = None  # over quota until then
 
     # What the governor reads besides the configuration.
-    failure_count: int
-    not_before: datetime | None  # the target's Retry-After
-    interval_hint: IntervalHint | None
-    one_shot_hint: OneShotHint | None
+    failure_count: int = 0
+    not_before: datetime | None = None  # the target's Retry-After
+    interval_hint: IntervalHint | None = None
+    one_shot_hint: OneShotHint | None = None
 
     # The plan: when it runs next and why.
-    anchor_at: datetime  # the `now` of the last decision that a run made; replanning starts from it
-    next_run_at: datetime | None  # None: not until something changes
-    source: str
-    trail: str  # JSON
-    manual_at: datetime | None  # a requested run that waits for its turn
+    anchor_at: datetime = EPOCH  # the `now` of the last decision that a run made; replanning starts from it
+    next_run_at: datetime | None = None  # None: not until something changes
+    source: str = ""
+    trail: str = "[]"  # JSON
+    manual_at: datetime | None = None  # a requested run that waits for its turn
 
     # The slot in hand, or owed (taken over, released, caught up), and who holds it.
-    slot_at: datetime | None
-    trigger: RunTrigger
-    attempt: int
-    claim_epoch: int
-    lease_until: datetime | None
-    claimed_by: str
-    run_id: str
-    lost_count: int
+    slot_at: datetime | None = None
+    trigger: RunTrigger = RunTrigger.SCHEDULE
+    attempt: int = 0
+    claim_epoch: int = 0
+    lease_until: datetime | None = None
+    claimed_by: str = ""
+    run_id: str = ""
+    lost_count: int = 0
 
     # The last run that ended.
-    last_run_at: datetime | None
-    last_status: str
-
-    managed_by: str = ""  # configuration too, but last: the source that describes it; "": people alone do
-    last_duration_ms: int | None = None  # state: how long the last run took; None: it has not run yet
+    last_run_at: datetime | None = None
+    last_status: str = ""
+    last_duration_ms: int | None = None  # None: it has not run yet
 
     # The first and the last cron slot that ran while the clock was ahead. They do not run again.
     ran_from_at: datetime | None = None
     ran_until_at: datetime | None = None
 
-    advice: tuple[str, ...] = POWERS  # configuration too: what advice may do
-
-    # State too. Who may end a pause depends on who set it; "" is a pause of unknown origin, which advice may end.
+    # Who may end a pause depends on who set it; "" is a pause of unknown origin, which advice may end.
     pause_author: str = ""
     advice_may_resume: bool = False  # a person paused it, and lets advice end the pause
     refused_advice: RefusedAdvice | None = None

@@ -5,10 +5,18 @@ A slot is one time at which an endpoint was due; every attempt at it carries the
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from msgspec import Struct
 
+from mainspring.domain.config_field import About
 from mainspring.domain.instant import to_us
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+TIMEOUT_MS_MAX = 600_000  # beyond ten minutes a lease without renewal is held too long after a crash
+BODY_MAX = 1_000_000
+BODY_CAP_MAX = 10_000_000
+REDIRECTS_MAX = 5
 
 
 class RunStatus(StrEnum):
@@ -43,17 +51,37 @@ class Header(Struct, frozen=True):
 
 
 class HttpAction(Struct, frozen=True, omit_defaults=True):
-    """The request of an endpoint. `body` is sent as UTF-8; GET and HEAD send none."""
+    """The request of an endpoint. `body` is sent as UTF-8; GET and HEAD send none.
 
-    url: str
-    method: str = "GET"
-    headers: tuple[Header, ...] = ()
-    body: str | None = None
-    timeout_ms: int = 30_000
-    body_cap: int = 100_000
-    redirects_max: int = 0
-    accept_codes: tuple[int, ...] = ()  # empty: any 2xx
-    condition: str | None = None  # CEL over status_code, headers, body, duration_ms; must be true for success
+    The described fields are part of an endpoint's configuration; see `EndpointConfig`.
+    """
+
+    url: Annotated[
+        str,
+        About(
+            "URL to call: http:// or https://. The query string is encrypted at rest and never shown again.",
+            examples=("https://example.com/health",),
+        ),
+    ]
+    method: Annotated[str, About("Request method.", choices=METHODS)] = "GET"
+    headers: Annotated[tuple[Header, ...], About("Request headers.")] = ()
+    body: Annotated[
+        str | None, About("Request body, sent as it is. GET and HEAD send none.", most=BODY_MAX, is_payload=True)
+    ] = None
+    timeout_ms: Annotated[int, About("Total deadline of one call.", least=1, most=TIMEOUT_MS_MAX)] = 30_000
+    body_cap: Annotated[int, About("How much of a response is kept.", most=BODY_CAP_MAX, unit="bytes")] = 100_000
+    redirects_max: Annotated[int, About("How many redirects to follow, up to 5.", most=REDIRECTS_MAX)] = 0
+    accept_codes: Annotated[
+        tuple[int, ...],
+        About("Status codes that are a success. Empty: any 2xx.", least=100, most=999, examples=(200, 404)),
+    ] = ()
+    condition: Annotated[
+        str | None,
+        About(
+            "CEL over status_code, headers, body and duration_ms that must be true for a success.",
+            examples=("status_code == 200 && body.depth < 100",),
+        ),
+    ] = None
     query: str = ""  # encrypted query string, which `url` shows as `?••••`; "": `url` is complete
 
 

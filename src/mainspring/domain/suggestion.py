@@ -3,22 +3,23 @@
 import re
 from difflib import get_close_matches
 
-# Synonyms: the name here first, then names used elsewhere or in other programs. Options are short; fields of the API
-# carry their unit.
+# Synonyms: the name here first, then the names in other programs and former names.
 SAME = (
-    ("interval_ms", "interval", "every", "period", "frequency"),
+    ("every", "interval", "interval_ms", "period", "frequency"),
     ("cron", "schedule", "crontab"),
     ("timezone", "tz", "zone", "time_zone"),
-    ("min_interval_ms", "min_interval", "min", "minimum"),
-    ("max_interval_ms", "max_interval", "max", "maximum"),
-    ("timeout_ms", "timeout", "deadline"),
+    ("min_interval", "min", "minimum"),
+    ("max_interval", "max", "maximum"),
+    ("timeout", "deadline"),
+    ("after", "in", "in_ms", "after_ms"),
+    ("duration", "for", "for_ms"),
     ("limit", "count", "number", "lines", "tail"),
-    ("ttl", "for", "expires", "expiry", "duration"),
+    ("ttl", "expires", "expiry"),
     ("url", "address", "uri", "target"),
     ("body", "data", "payload"),
     ("input", "data", "payload", "args"),
     ("condition", "when", "expect"),
-    ("accept", "codes", "expect", "status"),
+    ("accept_codes", "accept", "codes", "expect", "status"),
     ("output", "format", "json"),
     ("reason", "message", "comment", "note"),
     ("dry_run", "preview", "plan", "simulate"),

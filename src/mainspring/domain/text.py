@@ -1,10 +1,14 @@
 """Make untrusted text safe to store and safe to show. Pure; neither function parses or fails.
 
-`clean_text` removes what a database refuses (NUL, lone surrogates) and keeps the rest. `sanitised_view` shows a body to
-a person, so it also escapes characters that control a terminal or mislead readers.
+`check_text` refuses text written by people that cannot be stored or shown. `clean_text` removes what a database refuses
+(NUL, lone surrogates) and keeps the rest. `sanitised_view` shows a body to a person, so it also escapes characters that
+control a terminal or mislead readers. The last two parse nothing and never fail.
 """
 
 import re
+import unicodedata
+
+from mainspring.domain.errors import InvalidInput
 
 REPLACEMENT = "\ufffd"
 VIEW_CHARSETS = ("utf-8", "us-ascii", "iso-8859-1", "latin-1", "windows-1252", "utf-16", "utf-16le", "utf-16be")
@@ -17,6 +21,30 @@ _ACTING = re.compile(
     "[\x01-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
+
+
+def check_text(text: str, field: str, most: int, *, is_payload: bool = False) -> str:
+    """Free text, NFC: at most `most` characters, no NUL and no lone surrogate (PostgreSQL stores neither).
+
+    Text for people has line breaks and tabs but no other control characters; a payload goes out as it is.
+    """
+    if len(text) > most:
+        raise InvalidInput(
+            f"{field} has {len(text):,} characters; at most {most:,} are kept, shorten it", field=field, value=len(text)
+        )
+    if "\x00" in text or any(0xD800 <= ord(character) <= 0xDFFF for character in text):
+        raise InvalidInput(
+            f"{field} contains a NUL or half a surrogate pair; these are not text, remove them", field=field
+        )
+    if is_payload:
+        return text
+    for character in text:
+        if character not in "\n\r\t" and unicodedata.category(character) == "Cc":
+            raise InvalidInput(
+                f"{field} contains a control character (U+{ord(character):04X}); it is text for people: remove it",
+                field=field,
+            )
+    return unicodedata.normalize("NFC", text)
 
 
 def clean_text(text: str, chars_max: int) -> str:

@@ -7,7 +7,7 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.schedule.changes import Change
 from mainspring.mcp.tool import ToolCaller
 from mainspring.mcp.untrusted import clipped
-from mainspring.operations.endpoints import Desk, describe_endpoint, find_endpoint
+from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.views.shapes import Shape, endpoint_shape
 
 TEXT_MAX = 4_096  # a request body may have a million characters, and an assistant pays for each
@@ -35,8 +35,7 @@ async def act(visit: ToolCaller, wanted: EndpointChangeTarget, deed: Callable[[D
 
 
 async def shape_of(desk: Desk, endpoint: Endpoint) -> Shape:
-    job = (await describe_endpoint(desk, endpoint)).job
-    shape = endpoint_shape(endpoint, job, await desk.stores.schedule.now())
+    shape = endpoint_shape(endpoint, endpoint.job, await desk.stores.schedule.now())
     for name in ("body", "description"):
         text = shape[name]
         shape[name] = clipped(text, TEXT_MAX) if isinstance(text, str) else text

@@ -6,12 +6,11 @@ from typing import Annotated
 from pydantic import Field
 
 from mainspring.domain.access.scope import Scope
-from mainspring.domain.definition import Definition
-from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.endpoint import Endpoint, EndpointConfig
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.health import LONGEST, sum_up
 from mainspring.domain.name import shown
-from mainspring.domain.run import Outcome
+from mainspring.domain.run import HttpAction, Outcome
 from mainspring.domain.schedule.changes import Change
 from mainspring.mcp.arguments import (
     LIST_DEFAULT,
@@ -45,6 +44,7 @@ SUMMARY = (
     "failure_count paused_until"
 ).split()
 
+CHECKED_EVERY_MS = 60_000  # a call that is only checked needs a schedule too, and none was given
 WAIT_S_MAX = 60  # an assistant that waits longer should ask for the run later
 
 box = Toolbox()
@@ -72,9 +72,8 @@ async def list_endpoints(visit: ToolCaller, wanted: ListEndpoints) -> Shape:
     after = (last_name, last_id) if wanted.after else None
     page = EndpointFilter(job_id, wanted.archived, after, wanted.limit)
     found = await desk.stores.endpoints.endpoints(desk.tenant_id, page)
-    jobs = {job.id: job.name for job in await desk.stores.endpoints.jobs(desk.tenant_id)}
     now = await desk.stores.schedule.now()
-    shapes = [endpoint_shape(endpoint, jobs[endpoint.job_id], now) for endpoint in found]
+    shapes = [endpoint_shape(endpoint, endpoint.job, now) for endpoint in found]
     return {
         "endpoints": [{name: shape[name] for name in SUMMARY} for shape in shapes],
         "next": f"{found[-1].id} {found[-1].name}" if len(found) == wanted.limit else None,
@@ -101,18 +100,19 @@ async def create_endpoint(visit: ToolCaller, wanted: CreateEndpoint) -> Shape:
     check_endpoint tries the call before anything is stored.
     """
     desk = visit.desk_for(wanted.dry_run)
-    endpoint = await operations.add_endpoint(desk, apply_arguments(Definition(wanted.name, wanted.url), wanted))
+    blank = EndpointConfig(wanted.name, HttpAction(wanted.url))
+    endpoint = await operations.add_endpoint(desk, apply_arguments(blank, wanted))
     return {"dry_run": wanted.dry_run, "endpoint": await shape_of(desk, endpoint)}
 
 
 @box.tool(Scope.WRITE, repeats=True)
 async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> Shape:
     """Change what is given about an endpoint, and nothing else; the answer says what changed, moved runs included."""
-    return await act(
-        visit,
-        wanted,
-        lambda desk: operations.edit_endpoint(desk, wanted.endpoint, lambda old: apply_arguments(old, wanted)),
-    )
+
+    def edited(old: EndpointConfig) -> EndpointConfig:
+        return apply_arguments(old, wanted, wanted.name, wanted.url)
+
+    return await act(visit, wanted, lambda desk: operations.edit_endpoint(desk, wanted.endpoint, edited))
 
 
 @box.tool(Scope.WRITE, destroys=True, repeats=True)
@@ -201,7 +201,7 @@ async def test_endpoint(visit: ToolCaller, wanted: CallEndpoint) -> Shape:
 @box.tool(Scope.RUN, calls_out=True)
 async def check_endpoint(visit: ToolCaller, wanted: CheckEndpoint) -> Shape:
     """Try a call before it is stored: the same checks, the same request, nothing recorded and nothing created."""
-    blank = Definition("check", wanted.url, interval_ms=None if wanted.cron else 60_000)
+    blank = EndpointConfig("check", HttpAction(wanted.url), interval_ms=CHECKED_EVERY_MS)
     _, outcome = await check(visit.desk, visit.caller, apply_arguments(blank, wanted))
     return _outcome(outcome, wanted.max_bytes)
 

@@ -21,7 +21,7 @@ from mainspring.mcp.arguments import (
 from mainspring.mcp.endpoint_change import act
 from mainspring.mcp.tool import Toolbox, ToolCaller
 from mainspring.operations import endpoints as operations
-from mainspring.operations.endpoints import describe_endpoint, find_endpoint
+from mainspring.operations.endpoints import find_endpoint
 from mainspring.operations.preview import preview
 from mainspring.operations.proposals import pending_of
 from mainspring.operations.runs import find_wait
@@ -34,7 +34,7 @@ box = Toolbox()
 
 
 class PutHint(ChangeEndpoint):
-    interval: Annotated[
+    every: Annotated[
         Duration | None,
         Field(description="Run at this interval meanwhile; replaces an interval hint."),
     ] = None
@@ -51,20 +51,20 @@ class PutHint(ChangeEndpoint):
 async def put_hint(visit: ToolCaller, wanted: PutHint) -> Shape:
     """Change when an endpoint runs, for a while: at another interval, or once at an instant unless it runs earlier.
 
-    Give one of interval, at, after and clear. A hint expires by itself; the limits and pauses of the endpoint win over
+    Give one of every, at, after and clear. A hint expires by itself; the limits and pauses of the endpoint win over
     it.
     """
-    given = [name for name in ("interval", "at", "after", "clear") if getattr(wanted, name) not in (None, False)]
+    given = [name for name in ("every", "at", "after", "clear") if getattr(wanted, name) not in (None, False)]
     if len(given) != 1:
         raise InvalidInput(
-            f"a hint is one of interval, at, after and clear, and {' and '.join(given) or 'none'} was given; "
-            "give one, for example interval=30s",
-            field="interval",
+            f"a hint is one of every, at, after and clear, and {' and '.join(given) or 'none'} was given; "
+            "give one, for example every=30s",
+            field="every",
         )
     if wanted.clear:
         return await act(visit, wanted, lambda desk: operations.clear_hints(desk, wanted.endpoint))
-    if wanted.interval is not None:
-        ms = parse_duration_ms(wanted.interval, field="interval", min_ms=HINT_INTERVAL_MS_MIN)
+    if wanted.every is not None:
+        ms = parse_duration_ms(wanted.every, field="every", min_ms=HINT_INTERVAL_MS_MIN)
         ttl = INTERVAL_TTL_DEFAULT if wanted.ttl is None else read_duration(wanted.ttl, "ttl")
         return await act(
             visit, wanted, lambda desk: operations.put_interval_hint(desk, wanted.endpoint, ms, ttl, wanted.reason)
@@ -97,13 +97,12 @@ async def why(visit: ToolCaller, wanted: Why) -> Shape:
     """
     desk = visit.desk
     endpoint = await find_endpoint(desk, wanted.endpoint)
-    job = (await describe_endpoint(desk, endpoint)).job
     workers = await desk.stores.presence.alive()
     has_scheduler = any(worker.kind == "scheduler" for worker in workers)
     run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
     now = await desk.stores.schedule.now()
     sight = EndpointSight(
-        endpoint, job, now, has_scheduler, await find_wait(desk, endpoint), await pending_of(desk, endpoint)
+        endpoint, endpoint.job, now, has_scheduler, await find_wait(desk, endpoint), await pending_of(desk, endpoint)
     )
     told = why_shape(sight, run)
     shapes = [

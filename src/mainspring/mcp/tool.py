@@ -161,6 +161,8 @@ def _in_words(fault: ErrorDetails, known: tuple[str, ...]) -> str:
         return f"unknown argument {name!r}{near}"
     if fault["loc"][0] in SECRET:  # nothing of a secret goes back, not even to whoever sent it
         return f"argument {name!r} is not as it should be; it maps names of headers to their values, which are text"
+    if fault["type"] == "value_error":
+        return f"argument {name!r}: {validation_message(fault['type'], fault['msg'], {})}"
     rule = validation_message(fault["type"], fault["msg"], fault.get("ctx", {}), fault["input"])
     return f"argument {name!r} is '{shown(fault['input'])}', and that {rule}"
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.definition import check_text
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.event import EventType
@@ -32,6 +31,7 @@ from mainspring.domain.notify.subscription import (
 from mainspring.domain.run import Outcome, Request
 from mainspring.domain.schedule.cron import check_timezone
 from mainspring.domain.target import check_url
+from mainspring.domain.text import check_text
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.jobs import find_job
 from mainspring.operations.subscriptions import (
@@ -61,7 +61,7 @@ class AlertDraft(Struct, frozen=True):
     failures: int = 3
     endpoint: str = ""  # name or id; "" for all
     job: str = ""
-    cooldown_ms: int = 0
+    cooldown: int = 0  # milliseconds
     quiet: str = ""  # `22:00-07:00`
     timezone: str = "UTC"
     during_quiet: str = DuringQuiet.DIGEST
@@ -182,7 +182,7 @@ def alert_config(
         failures=draft.failures,
         endpoint_id=subject[0],
         job_id=subject[1],
-        cooldown_ms=parse_duration_ms(draft.cooldown_ms, field="cooldown_ms", min_ms=0, max_ms=COOLDOWN_MS_MAX),
+        cooldown_ms=parse_duration_ms(draft.cooldown, field="cooldown", min_ms=0, max_ms=COOLDOWN_MS_MAX),
         quiet=_quiet(draft),
         description=check_text(draft.description, "description", DESCRIPTION_MAX),
     )

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.definition import definition_of
-from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.definition import config_of
+from mainspring.domain.endpoint import Endpoint, with_inputs
 from mainspring.domain.errors import Conflict, InvalidInput
 from mainspring.domain.rules.backtest import BackTest, Policy, back_test
 from mainspring.domain.rules.judge import FactsWanted, StoredRule
 from mainspring.domain.rules.rule import mentions
-from mainspring.operations.endpoints import Desk, checked_definition, tenant_of
+from mainspring.operations.endpoints import Desk, checked_config, tenant_of
 from mainspring.operations.rules import RuleOwner, check_rules, share_of
 
 BACK_TEST_S = 60.0  # 50,000 runs through two policies took 17 s on a busy machine
@@ -21,17 +21,17 @@ class BacktestRequest(Struct, frozen=True):
     """What to change; None leaves it. `rules` replace the owner's rules."""
 
     rules: Sequence[object] | None = None
-    interval_ms: int | None = None
+    every: int | None = None  # milliseconds, as are the limits
     cron: str | None = None
-    min_interval_ms: int | None = None
-    max_interval_ms: int | None = None
+    min_interval: int | None = None
+    max_interval: int | None = None
     limit: int = 500  # number of newest runs per endpoint
 
 
 async def run_backtest(desk: Desk, owner: RuleOwner, wish: BacktestRequest) -> BackTest:
     share = await share_of(desk, owner, wish.limit)
     known = [each.stored for each in await desk.stores.planner.rules(desk.tenant_id, owner.job.id)]
-    rules = _changed_rules(desk, owner, wish, known)
+    rules = await _changed_rules(desk, owner, wish, known)
     headers = any("headers" in mentions(each.rule.when).names for each in (*known, *rules))
     facts = await desk.stores.planner.facts(
         [FactsWanted(member.id, share, headers=headers) for member in owner.members]
@@ -49,7 +49,7 @@ async def run_backtest(desk: Desk, owner: RuleOwner, wish: BacktestRequest) -> B
     return replace(tested, limit=share, is_limited=any(len(each) == share for each in history.values()))
 
 
-def _changed_rules(
+async def _changed_rules(
     desk: Desk, owner: RuleOwner, wish: BacktestRequest, known: list[StoredRule]
 ) -> tuple[StoredRule, ...]:
     if wish.rules is None:
@@ -58,23 +58,21 @@ def _changed_rules(
     others = [each for each in known if each.endpoint_id != endpoint_id]
     drafted = [
         StoredRule(f"draft_{place}", desk.tenant_id, owner.job.id, endpoint_id, rule, owner.job.created_at)
-        for place, rule in enumerate(check_rules(wish.rules, owner))
+        for place, rule in enumerate(await check_rules(wish.rules, owner))
     ]
     return (*others, *drafted)
 
 
 async def _changed_members(desk: Desk, owner: RuleOwner, wish: BacktestRequest) -> tuple[Endpoint, ...]:
-    names = ("interval_ms", "cron", "min_interval_ms", "max_interval_ms")
-    wanted = {name: value for name in names if (value := getattr(wish, name)) is not None}
+    names = ("every", "cron", "min_interval", "max_interval")
+    wanted: dict[str, object] = {name: value for name in names if (value := getattr(wish, name)) is not None}
     if not wanted:
         return owner.members
     if owner.endpoint is None:
         raise InvalidInput("a baseline or limits belong to one endpoint; name it instead of the job", field="endpoint")
-    if wish.cron is not None and wish.interval_ms is not None:
+    if wish.cron is not None and wish.every is not None:
         raise InvalidInput("both an interval and a cron expression were given; give one of them", field="cron")
-    if "cron" in wanted or "interval_ms" in wanted:
-        wanted = {"cron": None, "interval_ms": None} | wanted
-    edited = replace(definition_of(owner.endpoint, owner.job.name), **wanted)
-    checked_definition(desk, edited, await tenant_of(desk), owner.endpoint.id)
-    changed = replace(owner.endpoint, **wanted)
+    edited = with_inputs(config_of(owner.endpoint), wanted)
+    checked_config(desk, edited, await tenant_of(desk), owner.endpoint.id)
+    changed = with_inputs(owner.endpoint, wanted)
     return tuple(changed if each.id == changed.id else each for each in owner.members)

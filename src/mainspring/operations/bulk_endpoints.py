@@ -11,11 +11,11 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from mainspring.domain.definition import check_text
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, QuotaExceeded
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.changes import Act, Change
+from mainspring.domain.text import check_text
 from mainspring.operations.endpoints import REASON_MAX, Desk
 from mainspring.ports.filters import EndpointListFilter
 

@@ -8,14 +8,14 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from mainspring.domain.definition import Definition
-from mainspring.domain.endpoint import Endpoint, Job
+from mainspring.domain.definition import configured
+from mainspring.domain.endpoint import Endpoint, EndpointConfig, Job
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Header
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.anchor import plan_first
 from mainspring.domain.schedule.changes import Act, Change
-from mainspring.operations.endpoints import Desk, configured, new_endpoint
+from mainspring.operations.endpoints import Desk, moved, new_endpoint
 from mainspring.ports.documents import ChangedMeanwhile, Changeset
 from mainspring.ports.endpoints import EndpointFilter
 
@@ -35,10 +35,10 @@ async def live_endpoints(desk: Desk) -> list[Endpoint]:
 
 
 def plan_endpoint(
-    desk: Desk, endpoint_id: str, definition: Definition, host: str, job: Job, source: str, now: datetime
+    desk: Desk, endpoint_id: str, config: EndpointConfig, host: str, job: Job, source: str, now: datetime
 ) -> tuple[Endpoint, Event]:
     """A new endpoint with its first run planned, and its event."""
-    endpoint = replace(new_endpoint(desk, endpoint_id, definition, host, job, now), managed_by=source)
+    endpoint = replace(new_endpoint(desk, endpoint_id, config, host, job, now), managed_by=source)
     data: dict[str, object] = {"name": endpoint.name, "url": endpoint.action.url, "managed_by": source}
     event = Event(EventType.ENDPOINT_CREATED, now, desk.tenant_id, endpoint.id, "", desk.actor, data)
     return plan_first(endpoint, now, desk.cron), event
@@ -47,7 +47,7 @@ def plan_endpoint(
 def edit_act(
     desk: Desk,
     seen: Endpoint,
-    definition: Definition,
+    config: EndpointConfig,
     headers: tuple[Header, ...],
     query: str,
     host: str,
@@ -57,7 +57,7 @@ def edit_act(
     def act(old: Endpoint, at: datetime) -> Change:
         if old.version != seen.version:
             raise ChangedMeanwhile
-        new = replace(configured(old, definition, headers, host, job, query), managed_by=source)
+        new = replace(moved(configured(old, config, headers, query), host, job), managed_by=source)
         return changes.edit(old, new, at, desk.actor, desk.cron)
 
     return act

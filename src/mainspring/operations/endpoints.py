@@ -11,21 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.access.sealing import header_place, query_place
-from mainspring.domain.definition import (
-    Definition,
-    action_of,
-    check_definition,
-    check_header_count,
-    check_minimum,
-    check_text,
-    definition_of,
-)
-from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy, Tenant
+from mainspring.domain.definition import check_config, check_header_count, check_minimum, config_of, configured
+from mainspring.domain.endpoint import Endpoint, EndpointConfig, Job, JobStatus, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, NotFound, Outdated, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import as_stored
-from mainspring.domain.run import Header, RunTrigger
+from mainspring.domain.run import Header
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.anchor import plan_first
 from mainspring.domain.schedule.changes import Change
@@ -37,6 +29,7 @@ from mainspring.domain.schedule.hint import (
     make_one_shot_hint,
 )
 from mainspring.domain.target import HIDDEN_QUERY, origin_of, shown_url
+from mainspring.domain.text import check_text
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.outbound import Ids, Sandbox, Vault
 from mainspring.ports.stores import Stores
@@ -85,12 +78,12 @@ class Desk(Struct, frozen=True):
     sandbox: Sandbox = Inline()
 
 
-async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
+async def add_endpoint(desk: Desk, config: EndpointConfig) -> Endpoint:
     """Creates an endpoint, and its job if that is new. The first run is planned; nothing is back-filled."""
     tenant = await tenant_of(desk)
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = checked_definition(desk, definition, tenant, endpoint_id)
+    checked, host = checked_config(desk, config, tenant, endpoint_id)
     job = await _job(desk, checked.job, now)
     endpoint = new_endpoint(desk, endpoint_id, checked, host, job, now)
     data: dict[str, object] = {"name": endpoint.name, "url": endpoint.action.url}
@@ -107,11 +100,11 @@ async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
     return endpoint
 
 
-async def draft_endpoint(desk: Desk, definition: Definition) -> Endpoint:
-    """The endpoint of a definition, checked and encrypted, but neither stored nor in a stored job."""
+async def draft_endpoint(desk: Desk, config: EndpointConfig) -> Endpoint:
+    """The endpoint of a configuration, checked and encrypted, but neither stored nor in a stored job."""
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = checked_definition(desk, definition, await tenant_of(desk), endpoint_id)
+    checked, host = checked_config(desk, config, await tenant_of(desk), endpoint_id)
     job = Job("", desk.tenant_id, checked.job, "", JobStatus.ACTIVE, now, now)
     return plan_first(new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
 
@@ -133,27 +126,27 @@ async def _no_endpoint(desk: Desk, name: str) -> NotFound:
     return NotFound("endpoint", name, tuple(each.name for each in near))
 
 
-async def describe_endpoint(desk: Desk, endpoint: Endpoint) -> Definition:
-    jobs = {job.id: job.name for job in await desk.stores.endpoints.jobs(desk.tenant_id)}
-    return definition_of(endpoint, jobs[endpoint.job_id])
-
-
 async def edit_endpoint(
-    desk: Desk, name_or_id: str, edit: Callable[[Definition], Definition], version: int | None = None
+    desk: Desk,
+    name_or_id: str,
+    edit: Callable[[EndpointConfig], EndpointConfig],
+    version: int | None = None,
+    *,
+    found: Endpoint | None = None,
 ) -> Change:
-    """Changes the definition by a function of the current one; unchanged secrets stay encrypted.
+    """Changes the configuration by a function of the current one; unchanged secrets stay encrypted.
 
     Two concurrent edits of different fields both succeed: the second is applied again to what the first has written.
-    With a `version`, the edit applies to that version or raises Outdated.
+    With a `version`, the edit applies to that version or raises Outdated. `found` is the endpoint if it was just read.
     """
     for _ in range(EDIT_TRIES_MAX):
-        found = await find_endpoint(desk, name_or_id)
+        found = found or await find_endpoint(desk, name_or_id)
         if version is not None and found.version != version:
             raise Outdated("endpoint", found.name)
         try:
             return await _edit_once(desk, found, edit)
         except _EditedMeanwhile:
-            continue
+            found = None
     raise Conflict(
         f"endpoint {name_or_id!r} is being edited concurrently; try again in a moment",
         kind="endpoint",
@@ -161,26 +154,34 @@ async def edit_endpoint(
     )
 
 
-async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[Definition], Definition]) -> Change:
+async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[EndpointConfig], EndpointConfig]) -> Change:
     tenant = await tenant_of(desk)
-    before = await describe_endpoint(desk, found)
-    wanted = edit(before)
-    check_header_count(len(wanted.headers))
-    plain = replace(wanted, headers=tuple(header for header in wanted.headers if header not in before.headers))
-    checked, host = checked_definition(desk, plain, tenant, found.id)
-    _refuse_kept_secrets(found, checked.url, [header for header in wanted.headers if header in before.headers])
-    query = sealed_query(desk, found.id, checked.url, found)
-    now = await desk.stores.schedule.now()
-    job = await _job(desk, checked.job, now)
-    new = iter(sealed(desk, found.id, checked.headers))
-    headers = tuple(header if header in before.headers else next(new) for header in wanted.headers)
+    stored = found.action.headers
+    wanted = edit(config_of(found))
+    check_header_count(len(wanted.action.headers))
+    new_headers = tuple(header for header in wanted.action.headers if header not in stored)
+    plain = replace(wanted, action=replace(wanted.action, headers=new_headers))
+    checked, host = checked_config(desk, plain, tenant, found.id)
+    _refuse_kept_secrets(found, checked.action.url, [header for header in wanted.action.headers if header in stored])
+    query = sealed_query(desk, found.id, checked.action.url, found)
+    job = None if checked.job == found.job else await _job(desk, checked.job, await desk.stores.schedule.now())
+    new = iter(sealed(desk, found.id, checked.action.headers))
+    headers = tuple(header if header in stored else next(new) for header in wanted.action.headers)
 
     def act(old: Endpoint, at: datetime) -> Change:
         if old.version != found.version:
             raise _EditedMeanwhile
-        return changes.edit(old, configured(old, checked, headers, host, job, query), at, desk.actor, desk.cron)
+        config = checked if job is not None else replace(checked, job=old.job)  # the job may have another name by now
+        return changes.edit(old, moved(configured(old, config, headers, query), host, job), at, desk.actor, desk.cron)
 
     return await _change(desk, found, act)
+
+
+def moved(endpoint: Endpoint, host: str, job: Job | None) -> Endpoint:
+    """The endpoint at its host and in its job; None: in the job that it is in."""
+    if job is None:
+        return replace(endpoint, host=host)
+    return replace(endpoint, host=host, job_id=job.id, job=job.name, job_active=job.status is JobStatus.ACTIVE)
 
 
 async def put_interval_hint(
@@ -213,7 +214,7 @@ async def put_one_shot_hint(
             raise InvalidInput(
                 f"one-shot at {rfc3339(at)} is in the past, the current time is {rfc3339(now)}; give a "
                 "later time; to run the endpoint now, request a run",
-                field="next_run_at",
+                field="at",
                 value=rfc3339(at),
             )
         hint = make_one_shot_hint(now, at, ttl, reason, desk.actor)
@@ -279,13 +280,13 @@ async def delete_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
     return endpoint
 
 
-def checked_definition(desk: Desk, definition: Definition, tenant: Tenant, endpoint_id: str) -> tuple[Definition, str]:
-    checked, host = check_definition(definition, tenant, endpoint_id, desk.allow_ports)
+def checked_config(desk: Desk, config: EndpointConfig, tenant: Tenant, endpoint_id: str) -> tuple[EndpointConfig, str]:
+    checked, host = check_config(config, tenant, endpoint_id, desk.allow_ports)
     if why := desk.never_called(host.rpartition(":")[0]):
         raise InvalidInput(
-            f"url {shown_url(checked.url)[:100]!r} is never called: {why}; choose another target",
+            f"url {shown_url(checked.action.url)[:100]!r} is never called: {why}; choose another target",
             field="url",
-            value=shown_url(checked.url),
+            value=shown_url(checked.action.url),
         )
     return checked, host
 
@@ -395,45 +396,11 @@ def _opens_to(desk: Desk, stored: str, place: str, query: str) -> bool:
         return False
 
 
-def new_endpoint(desk: Desk, endpoint_id: str, definition: Definition, host: str, job: Job, now: datetime) -> Endpoint:
+def new_endpoint(desk: Desk, endpoint_id: str, config: EndpointConfig, host: str, job: Job, now: datetime) -> Endpoint:
     blank = Endpoint(
-        id=endpoint_id, tenant_id=desk.tenant_id, job_id=job.id, name="", description="",
-        action=action_of(definition, (), ""), host=host, cron=None, interval_ms=None, timezone="UTC",
-        min_interval_ms=None, max_interval_ms=None, backoff=BackoffPolicy.DEFAULT, jitter_ms=0, spread=True,
-        misfire=MisfirePolicy.RUN_ONCE, catch_up_max=1, max_lateness_ms=None, on_lost_worker=LostWorkerPolicy.RETRY,
-        created_at=now, updated_at=now, version=1, job_active=job.status is JobStatus.ACTIVE, archived_at=None,
-        parked_at=None, parked_reason="", paused_until=None, pause_reason="", deferred_until=None, failure_count=0,
-        not_before=None, interval_hint=None, one_shot_hint=None, anchor_at=now, next_run_at=None, source="",
-        trail="[]", manual_at=None, slot_at=None, trigger=RunTrigger.SCHEDULE, attempt=0, claim_epoch=0,
-        lease_until=None, claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
+        config.name, config.action, id=endpoint_id, tenant_id=desk.tenant_id, created_at=now, updated_at=now,
+        anchor_at=now,
     )  # fmt: skip
-    query = sealed_query(desk, endpoint_id, definition.url, None)
-    return configured(blank, definition, sealed(desk, endpoint_id, definition.headers), host, job, query)
-
-
-def configured(
-    endpoint: Endpoint, definition: Definition, headers: tuple[Header, ...], host: str, job: Job, query: str
-) -> Endpoint:
-    """The endpoint with everything its definition says; its state stays."""
-    return replace(
-        endpoint,
-        job_id=job.id,
-        job_active=job.status is JobStatus.ACTIVE,
-        name=definition.name,
-        description=definition.description,
-        action=action_of(definition, headers, query),
-        host=host,
-        cron=definition.cron,
-        interval_ms=definition.interval_ms,
-        timezone=definition.timezone,
-        min_interval_ms=definition.min_interval_ms,
-        max_interval_ms=definition.max_interval_ms,
-        backoff=BackoffPolicy(definition.backoff),
-        jitter_ms=definition.jitter_ms,
-        spread=definition.spread,
-        misfire=MisfirePolicy(definition.misfire),
-        catch_up_max=definition.catch_up_max,
-        max_lateness_ms=definition.max_lateness_ms,
-        on_lost_worker=LostWorkerPolicy(definition.on_lost_worker),
-        advice=definition.advice,
-    )
+    query = sealed_query(desk, endpoint_id, config.action.url, None)
+    headers = sealed(desk, endpoint_id, config.action.headers)
+    return moved(configured(blank, config, headers, query), host, job)

@@ -4,13 +4,13 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from mainspring.domain.definition import DESCRIPTION_MAX, check_text
-from mainspring.domain.endpoint import Endpoint, Job, JobStatus
+from mainspring.domain.endpoint import DESCRIPTION_MAX, Endpoint, Job, JobStatus
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import as_stored, check_name
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.changes import Change
+from mainspring.domain.text import check_text
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.endpoints import EndpointFilter
 

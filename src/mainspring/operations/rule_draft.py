@@ -101,17 +101,17 @@ async def _converse(
         if said.final is None:
             return spoken, [], clean_text(said.fault or "its answer was unusable", TEXT_MAX)
         try:
-            return spoken, _read(said.final, owner, taken), ""
+            return spoken, await _read(said.final, owner, taken), ""
         except MainspringError as refused:
             fault = str(refused)
     return spoken, [], fault
 
 
-def _read(final: dict[str, object], owner: RuleOwner, taken: Sequence[str]) -> list[Rule]:
+async def _read(final: dict[str, object], owner: RuleOwner, taken: Sequence[str]) -> list[Rule]:
     documents = final.get("rules")
     if not isinstance(documents, list) or not 1 <= len(documents) <= DRAFT_RULES_MAX:
         raise InvalidInput(f"rules must be a list of 1 to {DRAFT_RULES_MAX}", field="rules")
-    return check_rules(documents, owner, taken)
+    return await check_rules(documents, owner, taken)
 
 
 async def _no_tool(name: str, arguments: dict[str, object]) -> str:

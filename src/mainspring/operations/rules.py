@@ -1,5 +1,6 @@
 """Operations on rules and the planner mode. Rules are checked against their job, then stored."""
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -97,7 +98,7 @@ async def find_owner(desk: Desk, endpoint: str | None, job: str | None) -> RuleO
     return RuleOwner(group, found, tuple(await desk.stores.endpoints.endpoints(desk.tenant_id, wanted)))
 
 
-def check_rules(documents: Sequence[object], owner: RuleOwner, taken: Sequence[str] = ()) -> list[Rule]:
+async def check_rules(documents: Sequence[object], owner: RuleOwner, taken: Sequence[str] = ()) -> list[Rule]:
     """Reads and checks rules as they would be added. InvalidRules has one error per refused rule."""
     names = tuple(member.name for member in owner.members)
     used = set(taken)
@@ -115,7 +116,7 @@ def check_rules(documents: Sequence[object], owner: RuleOwner, taken: Sequence[s
         check_rule(rule, owner.name, names)
         return rule
 
-    rules = _each(documents, check)
+    rules = await _each(documents, check)
     if len(used) > RULES_MAX:
         raise InvalidInput(
             f"{len(used)} rules exceed the maximum of {RULES_MAX} per endpoint or job; join some with ||",
@@ -124,7 +125,7 @@ def check_rules(documents: Sequence[object], owner: RuleOwner, taken: Sequence[s
     return rules
 
 
-def check_loose_rules(documents: Sequence[object]) -> list[Rule]:
+async def check_loose_rules(documents: Sequence[object]) -> list[Rule]:
     """Checks rules without an owner: names of siblings and targets are accepted as given."""
 
     def check(document: object, number: int) -> Rule:
@@ -133,13 +134,14 @@ def check_loose_rules(documents: Sequence[object]) -> list[Rule]:
         check_rule(rule, "", tuple(named))
         return rule
 
-    return _each(documents, check)
+    return await _each(documents, check)
 
 
-def _each(documents: Sequence[object], check: Callable[[object, int], Rule]) -> list[Rule]:
+async def _each(documents: Sequence[object], check: Callable[[object, int], Rule]) -> list[Rule]:
     """All rules checked, each with its number from 1; errors name the rule."""
     rules, faults = [], []
     for number, document in enumerate(documents, 1):
+        await asyncio.sleep(0)  # compiling one takes some milliseconds: others have their turn in between
         try:
             rules.append(check(document, number))
         except InvalidInput as fault:
@@ -168,7 +170,7 @@ async def edit_rule(desk: Desk, rule_id: str, wanted: Mapping[str, object]) -> R
     named = rule_document(known.stored.rule) | dict(wanted)
     document = {key: value for key, value in named.items() if value is not None}
     others = [each.stored.rule.name for each in await rules_of(desk, owner) if each.stored.id != rule_id]
-    (rule,) = check_rules([document], owner, others)
+    (rule,) = await check_rules([document], owner, others)
     check_minimum(rule.interval_ms, await tenant_of(desk))
     edited = replace(known.stored, rule=rule)
     now = await desk.stores.schedule.now()
@@ -183,7 +185,7 @@ async def edit_rule(desk: Desk, rule_id: str, wanted: Mapping[str, object]) -> R
 
 async def add_rules(desk: Desk, owner: RuleOwner, documents: Sequence[object]) -> list[StoredRule]:
     """Checks all, then stores all; they judge runs that finish from now on."""
-    rules = check_rules(documents, owner, [known.stored.rule.name for known in await rules_of(desk, owner)])
+    rules = await check_rules(documents, owner, [known.stored.rule.name for known in await rules_of(desk, owner)])
     tenant = await tenant_of(desk)
     for rule in rules:
         check_minimum(rule.interval_ms, tenant)

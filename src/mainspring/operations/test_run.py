@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import msgspec
 
-from mainspring.domain.definition import Definition
-from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.endpoint import Endpoint, EndpointConfig
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Outcome, Request, Run, RunTrigger, slot_id
 from mainspring.operations.endpoints import Desk, draft_endpoint, find_endpoint
@@ -26,9 +25,9 @@ async def test_endpoint(desk: Desk, caller: Caller, name_or_id: str) -> tuple[Ru
     return run, outcome
 
 
-async def check_endpoint(desk: Desk, caller: Caller, definition: Definition) -> tuple[Endpoint, Outcome]:
+async def check_endpoint(desk: Desk, caller: Caller, config: EndpointConfig) -> tuple[Endpoint, Outcome]:
     """Calls what is defined but not stored, as it would be called; nothing is recorded, and no name is reserved."""
-    endpoint = await draft_endpoint(desk, definition)
+    endpoint = await draft_endpoint(desk, config)
     return endpoint, await caller.call(await _request(desk, endpoint))
 
 

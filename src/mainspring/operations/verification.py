@@ -97,7 +97,8 @@ async def _unlike_replay(desk: Desk, execution: Execution, published: Published)
             return breach
         read += len(page)
         difference = await asyncio.to_thread(rerun.take, page)
-    if difference := difference or rerun.close():
+    difference = difference or await asyncio.to_thread(rerun.close)
+    if difference is not None:
         return Breach(execution.id, difference.number, difference.field, difference.actual, difference.expected)
     return check_state(rerun.state, state)
 

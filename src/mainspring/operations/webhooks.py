@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.access.signing import key_bytes
-from mainspring.domain.definition import check_text
 from mainspring.domain.errors import Forbidden, InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.domain.instant import rfc3339
@@ -30,6 +29,7 @@ from mainspring.domain.notify.subscription import (
 )
 from mainspring.domain.run import Outcome
 from mainspring.domain.target import Target, check_url
+from mainspring.domain.text import check_text
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.subscriptions import (
     DESCRIPTION_MAX,

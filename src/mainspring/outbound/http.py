@@ -54,6 +54,8 @@ PLANS_MAX = 4_096
 ERROR_CHARS_MAX = 500
 LOCATIONS = frozenset({"location", "content-location"})  # response headers that contain a URL
 REDACTED = b"[redacted]"
+REDACTED_INLINE_BYTES_MAX = 4_000_000  # searched through in some milliseconds; more in a thread
+JUDGED_INLINE_BYTES_MAX = 50_000
 REDACTED_CHARS_MIN = 6  # a shorter secret occurs in every text
 
 LATE = Route(Resolution(()))  # no response within the deadline
@@ -102,6 +104,7 @@ class HttpCaller:
         self._vault = vault
         self._clock = clock
         self._judge = conditions or condition.evaluate
+        self._judging = asyncio.Lock()
         self._allow_ports = allow_ports
         self._user_agent = user_agent
         self._connections_max = connections_max
@@ -135,7 +138,10 @@ class HttpCaller:
         outcome = _without_queries(await self._deliver(prepared, request))
         if not secrets and not request.hidden and not hidden:
             return outcome
-        return _redacted(outcome, [*(value for _, value in secrets), *request.hidden, *hidden])
+        values = [*(value for _, value in secrets), *request.hidden, *hidden]
+        if outcome.body is not None and len(outcome.body.data) * len(values) > REDACTED_INLINE_BYTES_MAX:
+            return await asyncio.to_thread(_redacted, outcome, values)
+        return _redacted(outcome, values)
 
     async def aclose(self) -> None:
         """Cancels every call in flight and closes every connection."""
@@ -212,8 +218,10 @@ class HttpCaller:
                 timeout_ms=max(1, action.timeout_ms - spent_us // 1_000),
                 cap=action.body_cap,
             )
-            outcome = self._read(code, transfer, action, spent_us)
-            wire.release(transfer)
+            try:
+                outcome = await self._read_in_turn(code, transfer, action, spent_us)
+            finally:
+                wire.release(transfer)
             if hops_max <= 0 or outcome.error_code != "http_status" or outcome.status_code not in REDIRECTS:
                 return outcome
             if hops == hops_max:
@@ -240,6 +248,14 @@ class HttpCaller:
         except TimeoutError:
             route = LATE
         return route, spent_us + int((time() - started_at) * 1_000_000)
+
+    async def _read_in_turn(self, code: int, transfer: Transfer, action: HttpAction, offset_us: int) -> Outcome:
+        """Judging a large answer takes tens of milliseconds: of many that arrive together, one in each turn."""
+        if action.condition is None or transfer.bytes_seen <= JUDGED_INLINE_BYTES_MAX:
+            return self._read(code, transfer, action, offset_us)
+        async with self._judging:
+            await asyncio.sleep(0)
+            return self._read(code, transfer, action, offset_us)
 
     def _read(self, code: int, transfer: Transfer, action: HttpAction, offset_us: int) -> Outcome:
         """Turns what a transfer received into an outcome; judges the status but not redirects."""

@@ -10,10 +10,10 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.duration import format_duration
-from mainspring.domain.endpoint import LIMIT_MS_MIN
+from mainspring.domain.endpoint import LIMIT_MS_MIN, EndpointConfig, with_inputs
 from mainspring.domain.notify.subscription import DestinationKind
+from mainspring.domain.run import HttpAction
 from mainspring.domain.schedule.hint import HINT_INTERVAL_MS_MIN
 from mainspring.operations import endpoints
 from mainspring.operations.alerts import AlertDraft, add_alert
@@ -56,7 +56,7 @@ def demo_scenario() -> Scenario:
 
 async def furnish(desk: Desk, shop: Shop, messengers: Mapping[DestinationKind, Messenger]) -> None:
     for name, target in shop.scenario.endpoints.items():
-        await endpoints.add_endpoint(desk, _definition(name, target, shop))
+        await endpoints.add_endpoint(desk, _config(name, target, shop))
         if target.asleep:
             await endpoints.pause_endpoint(
                 desk, name, lambda now: None, "asleep until a rule wakes it", advice_may_resume=True
@@ -64,7 +64,7 @@ async def furnish(desk: Desk, shop: Shop, messengers: Mapping[DestinationKind, M
     for name, target in shop.scenario.endpoints.items():
         rules = [_compressed(rule, shop.speed) for rule in target.rules]
         await add_rules(desk, await find_owner(desk, name, None), rules)
-    draft = AlertDraft("pager", (f"{shop.url}/pager",), failures=2, job=JOB, cooldown_ms=_scaled("5m", shop.speed))
+    draft = AlertDraft("pager", (f"{shop.url}/pager",), failures=2, job=JOB, cooldown=_scaled("5m", shop.speed))
     await add_alert(desk, messengers, replace(draft, description="To the demo's own receiver, once per cooldown."))
     await publish_workflow(desk, _workflow(shop))
 
@@ -147,20 +147,19 @@ def shop_shape(shop: Shop) -> Shape:
     }
 
 
-def _definition(name: str, target: ScenarioTarget, shop: Shop) -> Definition:
+def _config(name: str, target: ScenarioTarget, shop: Shop) -> EndpointConfig:
     def ms(text: str | None, least_ms: int) -> int | None:
         return None if text is None else max(_scaled(text, shop.speed), least_ms)
 
-    return Definition(
-        name,
-        f"{shop.url}/{name}",
-        job=JOB,
-        description=target.description or ABOUT.get(target.group, ""),
-        interval_ms=ms(target.every, LIMIT_MS_MIN),
-        min_interval_ms=ms(target.min, LIMIT_MS_MIN),
-        max_interval_ms=ms(target.max, LIMIT_MS_MIN),
-        backoff=target.backoff,
-        spread=False,
+    return with_inputs(
+        EndpointConfig(name, HttpAction(f"{shop.url}/{name}"), job=JOB, spread=False),
+        {
+            "description": target.description or ABOUT.get(target.group, ""),
+            "every": ms(target.every, LIMIT_MS_MIN),
+            "min_interval": ms(target.min, LIMIT_MS_MIN),
+            "max_interval": ms(target.max, LIMIT_MS_MIN),
+            "backoff": target.backoff,
+        },
     )
 
 

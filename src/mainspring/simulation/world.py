@@ -19,12 +19,11 @@ import msgspec
 import structlog
 
 from mainspring.domain.advice.authority import advise_pause
-from mainspring.domain.definition import Definition
-from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.domain.endpoint import Endpoint, EndpointConfig, Tenant, with_inputs
 from mainspring.domain.errors import MainspringError, StoreUnavailable
 from mainspring.domain.instant import to_us
 from mainspring.domain.rules.judge import Decisions, JudgedPage
-from mainspring.domain.run import Body, Outcome, Request, RunStatus
+from mainspring.domain.run import Body, HttpAction, Outcome, Request, RunStatus
 from mainspring.domain.schedule.cron import CRON
 from mainspring.domain.schedule.finish import Finished
 from mainspring.observe import Metrics
@@ -139,7 +138,7 @@ class World:
         """Creates the job, its endpoints and rules, as a user would."""
         for entry, target in self.scenario.endpoints.items():
             for name in self.scenario.names_of(entry):
-                endpoint = await operations.add_endpoint(desk, _definition(name, target))
+                endpoint = await operations.add_endpoint(desk, _config(name, target))
                 if target.asleep:
                     await operations.pause_endpoint(
                         desk, name, lambda now: None, "asleep until woken", advice_may_resume=True
@@ -431,24 +430,24 @@ def _wrapped(stores: Stores, wrap: Callable[[object], object]) -> Stores:
     return Stores(*(cast(Any, wrap(getattr(stores, name))) for name in Stores.__struct_fields__))
 
 
-def _definition(name: str, target: ScenarioTarget) -> Definition:
+def _config(name: str, target: ScenarioTarget) -> EndpointConfig:
     def ms(text: str | None, field: str) -> int | None:
         return None if text is None else milliseconds(text, field)
 
-    return Definition(
-        name,
-        f"http://{name}.target.test/",
-        job=JOB,
-        description=target.description,
-        cron=target.cron,
-        interval_ms=ms(target.every, "every"),
-        timezone=target.tz,
-        timeout_ms=milliseconds(target.timeout, "timeout"),
-        min_interval_ms=ms(target.min, "min"),
-        max_interval_ms=ms(target.max, "max"),
-        backoff=target.backoff,
-        misfire=target.misfire,
-        spread=target.spread,
+    return with_inputs(
+        EndpointConfig(name, HttpAction(f"http://{name}.target.test/"), job=JOB),
+        {
+            "description": target.description,
+            "cron": target.cron,
+            "every": ms(target.every, "every"),
+            "timezone": target.tz,
+            "timeout": milliseconds(target.timeout, "timeout"),
+            "min_interval": ms(target.min, "min"),
+            "max_interval": ms(target.max, "max"),
+            "backoff": target.backoff,
+            "misfire": target.misfire,
+            "spread": target.spread,
+        },
     )
 
 

@@ -1,5 +1,6 @@
 """Subscriptions, the outbox, and the states of alerts."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -96,7 +97,8 @@ class SqlSubscriptionStore:
     async def alert_states(self, tenant_id: str | None) -> list[AlertState]:
         async with self._db.reading(tenant_id) as session:
             rows = await session.rows("alert_states", tenant_id)
-        return [state_from(session.instants(row, STATE_INSTANTS)) for row in rows]
+        # As many as there are alerts times endpoints in trouble: not on the event loop.
+        return await asyncio.to_thread(lambda: [state_from(session.instants(row, STATE_INSTANTS)) for row in rows])
 
 
 class SqlOutboxStore:

@@ -7,19 +7,13 @@ The order of a list is the order of its query's parameters, so every list is use
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import msgspec
 
-from mainspring.domain.endpoint import (
-    BackoffPolicy,
-    Endpoint,
-    Job,
-    JobStatus,
-    LostWorkerPolicy,
-    MisfirePolicy,
-    RefusedAdvice,
-)
+from mainspring.domain.config_field import FieldKind
+from mainspring.domain.endpoint import CONFIG_FIELDS, Endpoint, EndpointConfig, Job, JobStatus, RefusedAdvice
 from mainspring.domain.event import Event, EventType, StoredEvent, bad_cursor, place_of
 from mainspring.domain.instant import to_us
 from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, RunTrigger
@@ -28,11 +22,11 @@ from mainspring.domain.schedule.finish import Finished
 from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 from mainspring.domain.text import clean_text
 
+JOB = "job"  # a field of an endpoint's configuration that is read by a join, and written as `job_id`
+_CONFIGURED = tuple(name for name in EndpointConfig.__struct_fields__ if name != JOB)
 CONFIG_COLUMNS = (
-    "id", "tenant_id", "job_id", "name", "description", "action", "host", "cron", "interval_ms", "timezone",
-    "min_interval_ms", "max_interval_ms", "backoff", "jitter_ms", "spread", "misfire", "catch_up_max",
-    "max_lateness_ms", "on_lost_worker", "created_at", "updated_at", "version", "archived_at",
-    "managed_by", "advice",
+    "id", "tenant_id", "job_id", *_CONFIGURED, "host", "created_at", "updated_at", "version", "archived_at",
+    "managed_by",
 )  # fmt: skip
 STATE_COLUMNS = (
     "job_active", "parked_at", "parked_reason", "paused_until", "pause_reason", "deferred_until",
@@ -44,7 +38,7 @@ STATE_COLUMNS = (
     "last_run_at", "last_status", "last_duration_ms", "ran_from_at", "ran_until_at",
     "pause_author", "advice_may_resume", "refused_advice",
 )  # fmt: skip
-ENDPOINT_COLUMNS = CONFIG_COLUMNS + STATE_COLUMNS
+ENDPOINT_COLUMNS = (*CONFIG_COLUMNS, *STATE_COLUMNS, JOB)
 ENDPOINT_INSTANTS = [
     index
     for index, column in enumerate(ENDPOINT_COLUMNS)
@@ -67,9 +61,6 @@ EVENT_COLUMNS = ("tenant_id", "at", "events")
 
 ERROR_TEXT_MAX = 2_000
 DETAIL_MAX = 100_000
-_BACKOFF = {policy.value: policy for policy in BackoffPolicy}
-_MISFIRE = {policy.value: policy for policy in MisfirePolicy}
-_LOST = {policy.value: policy for policy in LostWorkerPolicy}
 _TRIGGER = {trigger.value: trigger for trigger in RunTrigger}
 _ACTION = msgspec.json.Decoder(HttpAction)
 _REFUSED = msgspec.json.Decoder(RefusedAdvice)
@@ -84,8 +75,13 @@ def as_it_is(instant: datetime | None) -> object:
 
 
 def qualified(columns: Iterable[str]) -> list[str]:
-    """Columns that the tables of an endpoint share, told apart."""
-    return [f"endpoint.{column}" if column in ("tenant_id", "host") else column for column in columns]
+    """Columns of an endpoint as a query names them: two are in both of its tables, and one is its job's."""
+    names = {
+        "tenant_id": "endpoint.tenant_id",
+        "host": "endpoint.host",
+        JOB: "(SELECT job.name FROM job WHERE job.id = endpoint.job_id) AS job",
+    }
+    return [names.get(column, column) for column in columns]
 
 
 @lru_cache(maxsize=65_536)
@@ -95,31 +91,59 @@ def _action(text: str) -> HttpAction:
 
 
 @lru_cache(maxsize=64)
-def _powers(text: str) -> tuple[str, ...]:
+def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split(",")) if text else ()
+
+
+def _decoders() -> dict[str, Callable[[Any], Any]]:
+    """How a column becomes the field of its name, where it is not the field's value already."""
+    found: dict[str, Callable[[Any], Any]] = {
+        "action": _action,
+        "job_active": bool,
+        "trigger": _TRIGGER.__getitem__,
+        "advice_may_resume": bool,
+        "refused_advice": lambda text: _REFUSED.decode(text) if text else None,
+    }
+    for field in CONFIG_FIELDS:
+        if field.name in _CONFIGURED:
+            if field.enum is not None:
+                found[field.name] = {each.value: each for each in field.enum}.__getitem__
+            elif field.kind is FieldKind.SWITCH:
+                found[field.name] = bool  # SQLite has 0 and 1
+            elif field.kind is FieldKind.CHOICES:
+                found[field.name] = _words
+    return found
+
+
+_DECODED = [(ENDPOINT_COLUMNS.index(column), decode) for column, decode in _decoders().items()]
+_HINTS = ENDPOINT_COLUMNS.index("hint_interval_ms")
+# The columns by the fields of an Endpoint. The eight of the hints are two fields, put in where the first of them is.
+_FIRST = {"interval_hint": "hint_interval_ms", "one_shot_hint": "hint_one_shot_at"}
+_FIELDS = itemgetter(*(ENDPOINT_COLUMNS.index(_FIRST.get(name, name)) for name in Endpoint.__struct_fields__))
+_ENCODED: dict[str, Callable[[Any], str]] = {
+    "action": lambda action: _encode(action).decode(),
+    **{field.name: ",".join for field in CONFIG_FIELDS if field.kind is FieldKind.CHOICES},
+}
 
 
 def endpoint_from(row: Sequence[Any]) -> Endpoint:
     """An Endpoint from ENDPOINT_COLUMNS, its instants already datetimes; the columns are typed by the schema."""
-    r = row
-    interval_hint = None if r[33] is None else IntervalHint(r[33], r[34], r[35], r[36])
-    one_shot_hint = None if r[37] is None else OneShotHint(r[37], r[38], r[39], r[40])
-    parts = (
-        *r[0:5], _action(r[5]), *r[6:12], _BACKOFF[r[12]], r[13], bool(r[14]), _MISFIRE[r[15]], r[16], r[17],
-        _LOST[r[18]], *r[19:23], bool(r[25]), *r[26:33], interval_hint, one_shot_hint, *r[41:47], _TRIGGER[r[47]],
-        *r[48:56], r[23], *r[56:59], _powers(r[24]), r[59], bool(r[60]), _REFUSED.decode(r[61]) if r[61] else None,
-    )  # fmt: skip
-    return Endpoint(*parts)
+    values = list(row)
+    for index, decode in _DECODED:
+        values[index] = decode(values[index])
+    h = _HINTS
+    values[h] = None if values[h] is None else IntervalHint(*values[h : h + 4])
+    values[h + 4] = None if values[h + 4] is None else OneShotHint(*values[h + 4 : h + 8])
+    return Endpoint(*_FIELDS(values))
 
 
 def config_values(endpoint: Endpoint) -> tuple[object, ...]:
-    e = endpoint
-    return (
-        e.id, e.tenant_id, e.job_id, e.name, e.description, _encode(e.action).decode(), e.host, e.cron, e.interval_ms,
-        e.timezone, e.min_interval_ms, e.max_interval_ms, e.backoff, e.jitter_ms, e.spread, e.misfire,
-        e.catch_up_max, e.max_lateness_ms, e.on_lost_worker, e.created_at, e.updated_at, e.version, e.archived_at,
-        e.managed_by, ",".join(e.advice),
-    )  # fmt: skip
+    return tuple([_config_value(endpoint, column) for column in CONFIG_COLUMNS])
+
+
+def _config_value(endpoint: Endpoint, column: str) -> object:
+    value = getattr(endpoint, column)
+    return _ENCODED[column](value) if column in _ENCODED else value
 
 
 def state_values(endpoint: Endpoint, t: Codec = as_it_is) -> tuple[object, ...]:

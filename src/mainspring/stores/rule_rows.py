@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.advice.proposal import StoredProposal
-from mainspring.domain.endpoint import TIMEOUT_MS_MAX, Endpoint
+from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType, StoredEvent
 from mainspring.domain.rules.apply import OFF, SHADOW, RuleState, answer, author
@@ -31,7 +31,7 @@ from mainspring.domain.rules.judge import (
 )
 from mainspring.domain.rules.rule import Rule
 from mainspring.domain.rules.run_window import HEALTH_SPANS, RunWindow, fitting
-from mainspring.domain.run import RunStatus
+from mainspring.domain.run import TIMEOUT_MS_MAX, RunStatus
 from mainspring.domain.schedule.governor import CronReader
 from mainspring.stores.rows import id_floor, stored_events
 

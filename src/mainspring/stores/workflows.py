@@ -29,6 +29,8 @@ from mainspring.stores.workflow_rows import (
 from mainspring.workflow.audit import GENESIS, Anchor, Breach, TickHead
 from mainspring.workflow.model import LogEntry, Workflow
 
+INLINE_SENDINGS_MAX = 20  # 1 MB of the largest events
+
 
 async def add_version(
     session: Session, tenant_id: str, workflow: Workflow, document: str, actor: str, now: datetime
@@ -98,13 +100,19 @@ class SqlWorkflowStore:
             return int(str(await session.value("count_executions", *count_values(tenant_id, wanted))))
 
     async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
-        async with self._db.transaction() as session:
+        async def work(session: Session) -> int:
             arrived_us = to_us(await session.now())
             new = 0
             for each in sendings:
                 new += await session.run("add_arrival", *arrival_values(each, arrived_us))
             await add_events(session, events)
-        return new
+            return new
+
+        # An event may have 64 kB and go to 1,000 executions: that much is not written on the event loop.
+        if len(sendings) > INLINE_SENDINGS_MAX:
+            return await self._db.run_long(work)
+        async with self._db.transaction() as session:
+            return await work(session)
 
 
 def _locks(starts: Sequence[Start]) -> list[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ Instants are RFC 3339, durations milliseconds. Secret header values and query st
 """
 
 from datetime import datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from mainspring.domain.instant import rfc3339
@@ -11,7 +12,7 @@ from mainspring.domain.instant import rfc3339
 if TYPE_CHECKING:
     from mainspring.domain.access.account import ApiKey, Member, User
     from mainspring.domain.access.audit import AuditEntry
-    from mainspring.domain.endpoint import Endpoint, Job, RefusedAdvice, Tenant
+    from mainspring.domain.endpoint import Endpoint, EndpointConfig, Job, RefusedAdvice, Tenant
     from mainspring.domain.event import StoredEvent
     from mainspring.domain.health import WindowHealth
     from mainspring.domain.notify.delivery import Delivery
@@ -48,45 +49,36 @@ def state_of(endpoint: "Endpoint", now: datetime) -> str:
 def endpoint_shape(endpoint: "Endpoint", job: str, now: datetime) -> Shape:
     from mainspring.domain.target import shown_url
 
-    action = endpoint.action
     return {
         "id": endpoint.id,
         "name": endpoint.name,
-        "job": job,
-        "description": endpoint.description,
         "status": state_of(endpoint, now),
-        "url": shown_url(action.url),
-        "method": action.method,
+        "url": shown_url(endpoint.action.url),
         "headers": [
             {"name": header.name, "value": MASK if header.secret else header.value, "secret": header.secret}
-            for header in action.headers
+            for header in endpoint.action.headers
         ],
-        "body": action.body,
-        "timeout_ms": action.timeout_ms,
-        "body_cap": action.body_cap,
-        "redirects_max": action.redirects_max,
-        "accept_codes": list(action.accept_codes),
-        "condition": action.condition,
-        "cron": endpoint.cron,
-        "interval_ms": endpoint.interval_ms,
+        **settings_shape(endpoint),
+        "job": job,
         "schedule": _schedule(endpoint),
-        "timezone": endpoint.timezone,
-        "min_interval_ms": endpoint.min_interval_ms,
-        "max_interval_ms": endpoint.max_interval_ms,
-        "backoff": endpoint.backoff.value,
-        "jitter_ms": endpoint.jitter_ms,
-        "spread": endpoint.spread,
-        "misfire": endpoint.misfire.value,
-        "catch_up_max": endpoint.catch_up_max,
-        "max_lateness_ms": endpoint.max_lateness_ms,
-        "on_lost_worker": endpoint.on_lost_worker.value,
-        "advice": list(endpoint.advice),
         "managed_by": endpoint.managed_by or None,
         "version": endpoint.version,
         "created_at": instant(endpoint.created_at),
         "updated_at": instant(endpoint.updated_at),
         **_state(endpoint),
     }
+
+
+def settings_shape(config: "EndpointConfig") -> Shape:
+    """Every setting by the name of its field: numbers, text, lists."""
+    from mainspring.domain.endpoint import SETTINGS, config_value
+
+    values = {field.name: config_value(config, field) for field in SETTINGS}
+    return {name: list(value) if isinstance(value, tuple) else _plain(value) for name, value in values.items()}
+
+
+def _plain(value: object) -> object:
+    return value.value if isinstance(value, StrEnum) else value
 
 
 def _schedule(endpoint: "Endpoint") -> str:

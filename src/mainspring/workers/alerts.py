@@ -1,5 +1,6 @@
 """The alerter, a part of the notifier: builds the messages of alerts that `domain/notify/alerting` decided."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -44,19 +45,19 @@ class AlertWriter:
         self._public_url = public_url.rstrip("/")
 
     async def judge(self, events: Sequence[StoredEvent], alerts: Sequence[Subscription], now: datetime) -> Intake:
-        states = {state.key: state for state in await self._stores.subscriptions.alert_states(None)}
-        asked = endpoints_in_question(events, alerts, states)
+        states = await self._states()
+        asked = await asyncio.to_thread(endpoints_in_question, events, alerts, states)
         found = [await self._stores.endpoints.endpoint(tenant_id, each) for tenant_id, each in sorted(asked)]
         jobs = {endpoint.id: endpoint.job_id for endpoint in found if endpoint is not None}
-        return await self._intake(judge(events, alerts, states, jobs, now), now)
+        return await self._intake(await asyncio.to_thread(judge, events, alerts, states, jobs, now), now)
 
     async def watch(self, alerts: Sequence[Subscription], now: datetime) -> Intake:
-        states = {state.key: state for state in await self._stores.subscriptions.alert_states(None)}
-        turns = judge_put_off(alerts, states, now)
+        states = await self._states()
+        turns = await asyncio.to_thread(judge_put_off, alerts, states, now)
         kinds = {kind for alert in alerts if isinstance(alert.config, Alert) for kind in alert.config.kinds}
         if kinds & {AlertKind.LATE, AlertKind.RECOVERED}:
             late = await self._stores.outbox.late(self._late_ms, LATE_MAX)
-            turns += judge_lateness(late, alerts, states, now)
+            turns += await asyncio.to_thread(judge_lateness, late, alerts, states, now)
         return await self._intake(turns, now)
 
     def merge(self, held: Sequence[Delivery], now: datetime) -> Delivery:
@@ -75,6 +76,11 @@ class AlertWriter:
             created_at=now,
         )
 
+    async def _states(self) -> dict[tuple[str, AlertKind, str], AlertState]:
+        """Every state of every alert: as many as there are alerts times endpoints in trouble."""
+        found = await self._stores.subscriptions.alert_states(None)
+        return await asyncio.to_thread(lambda: {state.key: state for state in found})
+
     async def _intake(self, turns: Sequence[Turn], now: datetime) -> Intake:
         """The last state of each subject, and the alerts on the way there."""
         states: dict[tuple[str, AlertKind, str], AlertState] = {}
@@ -85,8 +91,12 @@ class AlertWriter:
             if turn.tells is not None:
                 message = compose(turn, await self._facts(turn), now)
                 told.setdefault(turn.alert.id, []).append((turn, message))
-        deliveries = [each for pairs in told.values() for each in self._deliveries(pairs, now)]
-        events = [_fired(turn, message, now) for pairs in told.values() for turn, message in pairs]
+        deliveries: list[Delivery] = []
+        events: list[Event] = []
+        for pairs in told.values():
+            await asyncio.sleep(0)  # an alert may tell of hundreds of endpoints at once
+            deliveries += self._deliveries(pairs, now)
+            events += [_fired(turn, message, now) for turn, message in pairs]
         return Intake(tuple(deliveries), tuple(states.values()), events=tuple(events))
 
     def _deliveries(self, pairs: Sequence[tuple[Turn, Message]], now: datetime) -> list[Delivery]:

@@ -37,6 +37,7 @@ from mainspring.workers.delivery import DeliverySender
 from mainspring.workers.tasks import end_tasks
 
 BATCH = 500
+DELIVERIES_PER_INTAKE = 1_000  # about; written in one transaction
 NAMES_MAX = 10_000
 TICK_S = 5.0  # the longest sleep
 WATCH_EVERY = timedelta(seconds=5)
@@ -129,9 +130,8 @@ class Notifier:
         events = await self._stores.runs.events_after(self._reached, None, BATCH)
         if not events:
             return False
-        subscriptions = await self._subscriptions()
-        intake = await self._made_of(events, subscriptions, now)
-        reached = events[-1].cursor
+        intake, taken = await self._made_of(events, await self._subscriptions(), now)
+        reached = events[taken - 1].cursor
         is_time = self._moved_at is None or now - self._moved_at >= POSITION_EVERY
         if intake.deliveries or intake.states or is_time:
             if not await self._stores.outbox.take_in(replace(intake, before=self._stored, after=reached)):
@@ -142,31 +142,48 @@ class Notifier:
             if intake.deliveries:
                 self._made.set()
         self._reached = reached
-        return len(events) == BATCH
+        return len(events) == BATCH or taken < len(events)
 
     async def _made_of(
         self, events: Sequence[StoredEvent], subscriptions: Sequence[Subscription], now: datetime
-    ) -> Intake:
+    ) -> tuple[Intake, int]:
+        """What is to be written, and how many of the events it is made of: many webhooks make much of a few events."""
         deliveries: list[Delivery] = []
-        webhooks = [(each, each.config) for each in subscriptions if isinstance(each.config, Webhook)]
-        for stored in events:
-            event = stored.event
-            if event.type in (EventType.ENDPOINT_UPDATED, EventType.ENDPOINT_CREATED):
-                self._names.pop(event.endpoint_id, None)
-            for webhook, config in webhooks:
-                if webhook.tenant_id != event.tenant_id or event.at < webhook.active_since:
-                    continue
-                if not is_sent(event.type.value, config.types) or event.data.get("webhook") == webhook.id:
-                    continue
-                payload = event_payload(stored, await self._name(event.tenant_id, event.endpoint_id))
-                deliveries.append(
-                    pending(
-                        self._courier.new_id(now), webhook, "", stored.cursor, event.type.value, payload, event.at, now
-                    )
-                )
+        webhooks: dict[str, list[tuple[Subscription, Webhook]]] = {}
+        for each in subscriptions:
+            if isinstance(each.config, Webhook):
+                webhooks.setdefault(each.tenant_id, []).append((each, each.config))
+        taken = 0
+        while taken < len(events) and len(deliveries) < DELIVERIES_PER_INTAKE:
+            stored = events[taken]
+            taken += 1
+            if stored.event.type in (EventType.ENDPOINT_UPDATED, EventType.ENDPOINT_CREATED):
+                self._names.pop(stored.event.endpoint_id, None)
+            if receivers := webhooks.get(stored.event.tenant_id):
+                await asyncio.sleep(0)  # a hundred receivers are some milliseconds: others have their turn in between
+                deliveries += await self._sent_to(receivers, stored, now)
         alerts = [each for each in subscriptions if not isinstance(each.config, Webhook)]
-        told = await self._alerter.judge(events, alerts, now) if alerts else Intake()
-        return replace(told, deliveries=(*deliveries, *told.deliveries))
+        told = await self._alerter.judge(events[:taken], alerts, now) if alerts else Intake()
+        return replace(told, deliveries=(*deliveries, *told.deliveries)), taken
+
+    async def _sent_to(
+        self, webhooks: Sequence[tuple[Subscription, Webhook]], stored: StoredEvent, now: datetime
+    ) -> list[Delivery]:
+        event = stored.event
+        wanted = [
+            webhook
+            for webhook, config in webhooks
+            if event.at >= webhook.active_since
+            and is_sent(event.type.value, config.types)
+            and event.data.get("webhook") != webhook.id
+        ]
+        if not wanted:
+            return []
+        payload = event_payload(stored, await self._name(event.tenant_id, event.endpoint_id))
+        return [
+            pending(self._courier.new_id(now), webhook, "", stored.cursor, event.type.value, payload, event.at, now)
+            for webhook in wanted
+        ]
 
     async def _watch(self, now: datetime) -> None:
         """Changes that no event reports: lateness, the end of a cooldown, the end of quiet hours."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 
 from mainspring.domain.errors import did_you_mean
+from mainspring.domain.expressions.borrowed_lists import lists_returned
 from mainspring.domain.expressions.condition import (
     CACHE_MAX,
     CHARS_MAX,
@@ -121,8 +122,9 @@ def _evaluate(text: str, data: Mapping[str, object], size: int) -> object:
     if work > WORK_MAX:
         return Failure(f"may touch {work:.0f} bytes; at most {WORK_MAX} are allowed; nest fewer loops")
     try:
-        answer = _compiled(text).eval(data=data)
-        kind, plain = answer.type().name(), answer.plain_value()
+        with lists_returned():
+            answer = _compiled(text).eval(data=data)
+            kind, plain = answer.type().name(), answer.plain_value()
     except (
         RuntimeError,
         OverflowError,

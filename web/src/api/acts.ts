@@ -2,9 +2,9 @@
 import { api, data } from "./client";
 import type { Checked, Endpoint, EndpointFilters, EndpointNew, EndpointRehearsed } from "./types";
 
-export type Pause = { for_ms?: string; until?: string; reason?: string; advice_may_resume?: boolean };
-export type IntervalHint = { interval_ms: string; ttl_ms: string; reason: string };
-export type OneShotHint = { in_ms: string; reason: string };
+export type Pause = { duration?: string; until?: string; reason?: string; advice_may_resume?: boolean };
+export type IntervalHint = { every: string; ttl: string; reason: string };
+export type OneShotHint = { after: string; reason: string };
 type Patch = Partial<EndpointNew>;
 
 const at = (endpoint: string) => ({ params: { path: { endpoint } } });

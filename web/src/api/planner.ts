@@ -13,9 +13,9 @@ export type Proposal = Schemas["PlannerProposal"];
 export type RulesDrafted = Schemas["RulesDrafted"];
 export type BacktestChange = {
   rules?: RuleDocument[];
-  interval_ms?: string;
-  min_interval_ms?: string;
-  max_interval_ms?: string;
+  every?: string;
+  min_interval?: string;
+  max_interval?: string;
 };
 export type Mode = "live" | "ask" | "shadow" | "off";
 export type RuleDocument = Record<string, unknown>;

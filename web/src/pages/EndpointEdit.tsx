@@ -358,9 +358,9 @@ function When({ draft, set, text, of, isNew }: WhenProps) {
             description="30s, 5m, 1h30m, 1d"
             required
             {...text("interval")}
-            error={of("interval_ms")}
+            error={of("every")}
             maw={220}
-            data-field="interval_ms"
+            data-field="every"
           />
         ) : (
           <>

@@ -7,6 +7,8 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mainspring.views.endpoint_settings import EndpointSettingsView
+
 At = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2030-01-31T08:00:00Z"])]
 State = Literal["active", "paused", "job-paused", "parked", "deferred", "archived"]
 T = TypeVar("T")
@@ -85,35 +87,13 @@ class RefusedAdviceView(ResponseModel):
     because: str
 
 
-class EndpointView(ResponseModel):
+class EndpointView(EndpointSettingsView, ResponseModel):
     id: str
     name: str
-    job: str
-    description: str
     status: State
     url: str
-    method: str
     headers: list[HeaderView]
-    body: str | None
-    timeout_ms: int
-    body_cap: int
-    redirects_max: int
-    accept_codes: list[int]
-    condition: str | None
-    cron: str | None
-    interval_ms: int | None
     schedule: str = Field(description="When it runs, in words.")
-    timezone: str
-    min_interval_ms: int | None
-    max_interval_ms: int | None
-    backoff: str
-    jitter_ms: int
-    spread: bool
-    misfire: str
-    catch_up_max: int
-    max_lateness_ms: int | None
-    on_lost_worker: str
-    advice: list[str] = Field(description="What rules, workflows and the model may do.")
     managed_by: str | None = Field(description="The configuration file that describes it, if one does.")
     version: int = Field(description="Of the configuration; the ETag is made from it.")
     created_at: At

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mainspring.api.models.answers import At, ResponseModel
-from mainspring.api.models.fields import Duration, RequestModel, Text
+from mainspring.api.models.fields import RequestModel
 from mainspring.domain.notify.subscription import AlertKind
+from mainspring.inputs.values import Duration, Text
 
 TYPES = "Events, or families such as `run.*`; none is all of them."
 TO = "Mail addresses, http(s) URLs, apprise URLs. One given as it is shown stays as it is."
@@ -44,7 +45,7 @@ class AlertNew(RequestModel):
     failures: int = Field(default=3, description="Failures in a row before an endpoint is failing.")
     endpoint: Text = Field(default="", description="About this endpoint alone: its name or id.")
     job: Text = Field(default="", description="About the endpoints of this job alone: its name or id.")
-    cooldown_ms: Duration = Field(default=0, description="Least time between two messages about one thing.")
+    cooldown: Duration = Field(default=0, description="Least time between two messages about one thing.")
     quiet: Text = Field(default="", description="Hours without messages.", examples=["22:00-07:00"])
     timezone: Text = Field(default="UTC", description="Whose hours those are.")
     during_quiet: Literal["digest", "drop"] = "digest"
@@ -59,7 +60,7 @@ class AlertPatch(RequestModel):
     failures: int | None = None
     endpoint: Text | None = None
     job: Text | None = None
-    cooldown_ms: Duration | None = None
+    cooldown: Duration | None = None
     quiet: Text | None = None
     timezone: Text | None = None
     during_quiet: Literal["digest", "drop"] | None = None

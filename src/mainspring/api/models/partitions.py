@@ -3,8 +3,9 @@
 from pydantic import ConfigDict, Field
 
 from mainspring.api.models.answers import At, ResponseModel
-from mainspring.api.models.fields import Instant, RequestModel, Text
+from mainspring.api.models.fields import RequestModel
 from mainspring.api.models.workflows import BreachView
+from mainspring.inputs.values import Instant, Text
 
 
 class Partition(ResponseModel):

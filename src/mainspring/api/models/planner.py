@@ -5,8 +5,9 @@ from typing import Literal
 from pydantic import ConfigDict, Field, JsonValue
 
 from mainspring.api.models.answers import At, ResponseModel
-from mainspring.api.models.fields import RequestModel, Text
+from mainspring.api.models.fields import RequestModel
 from mainspring.api.models.simulations import Backtest
+from mainspring.inputs.values import Text
 
 EXAMPLE: dict[str, JsonValue] = {
     "name": "busy",

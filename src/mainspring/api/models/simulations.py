@@ -3,7 +3,8 @@
 from pydantic import ConfigDict, Field, JsonValue
 
 from mainspring.api.models.answers import At, ResponseModel
-from mainspring.api.models.fields import Duration, RequestModel, Text
+from mainspring.api.models.fields import RequestModel
+from mainspring.inputs.values import Duration, Text
 
 DOCUMENT_MAX = 100_000
 Minute = float
@@ -121,10 +122,10 @@ class BacktestInput(RequestModel):
     rules: list[dict[str, JsonValue]] | None = Field(
         default=None, max_length=50, description="In place of the rules it has; an empty list: none."
     )
-    interval_ms: Duration | None = None
+    every: Duration | None = None
     cron: Text | None = None
-    min_interval_ms: Duration | None = None
-    max_interval_ms: Duration | None = None
+    min_interval: Duration | None = None
+    max_interval: Duration | None = None
     limit: int = Field(
         default=500, ge=1, le=50_000, description="The newest so many runs of each endpoint; 50,000 of all together."
     )

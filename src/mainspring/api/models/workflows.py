@@ -5,10 +5,10 @@ from typing import Literal
 from pydantic import ConfigDict, Field, JsonValue
 
 from mainspring.api.models.answers import At, ResponseModel
-from mainspring.api.models.fields import Duration, Instant, RequestModel, Text
+from mainspring.api.models.fields import RequestModel
+from mainspring.inputs.values import Duration, Instant, Text
 
-VERSION_MAX = 1_000_000_000  # below what a column of either database holds
-DOCUMENT_MAX = 500_000
+VERSION_MAX, DOCUMENT_MAX = 1_000_000_000, 500_000  # a version is below what a column of either database holds
 DOCUMENT = """\
 name: order-follow-up
 input: {email: text}
@@ -383,7 +383,7 @@ class ReplayedMany(ResponseModel):
 
 
 class SimulatedEventInput(RequestModel):
-    after_ms: Duration = Field(description="How long after the start.")
+    after: Duration = Field(description="How long after the start.")
     type: Text
     data: Values = Field(default={})
 
@@ -393,7 +393,7 @@ class EffectAnswerInput(RequestModel):
     result: JsonValue = None
     code: Text = ""
     error: Text = ""
-    after_ms: Duration = 1_000
+    after: Duration = 1_000
 
 
 class WorkflowSimulationRequest(RequestModel):
@@ -405,7 +405,7 @@ class WorkflowSimulationRequest(RequestModel):
                 {
                     "document": DOCUMENT,
                     "input": {"email": "ann@example.com"},
-                    "events": [{"after_ms": "4d", "type": "reply", "data": {"rating": 1}}],
+                    "events": [{"after": "4d", "type": "reply", "data": {"rating": 1}}],
                     "answers": {"thank": [{"outcome": "failure", "code": "550"}]},
                 }
             ]

@@ -9,10 +9,11 @@ from pydantic import Field
 from mainspring.api.access import Running, Writing
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.models.answers import ResponseModel
-from mainspring.api.models.fields import Cursor, DryRun, Duration, Instant, RequestModel, Text
+from mainspring.api.models.fields import Cursor, DryRun, RequestModel
 from mainspring.api.models.requests import one_of_two
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.schedule.changes import Act
+from mainspring.inputs.values import Duration, Instant, Text
 from mainspring.operations import bulk_endpoints
 from mainspring.operations.bulk_endpoints import BATCH, Tally, Verb
 from mainspring.operations.dry_run import dry_run_desk
@@ -42,8 +43,8 @@ class Bulk(RequestModel):
 
 class BulkAct(Bulk):
     verb: Annotated[Verb, Field(strict=False)] = Field(description="The action to apply to each.")
-    until: Instant | None = Field(default=None, description="End of a pause; or `for_ms`. Neither: until resumed.")
-    for_ms: Duration | None = None
+    until: Instant | None = Field(default=None, description="End of a pause; or `duration`. Neither: until resumed.")
+    duration: Duration | None = None
     reason: Text = Field(default="", description="Reason of a pause.")
 
 
@@ -69,10 +70,10 @@ async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False
     """Run, pause, resume, clear hints or reset failures of many endpoints: at most 500 per request, each batch
     atomic.
     """
-    one_of_two(wish.until, wish.for_ms, ("until", "for_ms"))
+    one_of_two(wish.until, wish.duration, ("until", "duration"))
 
     def end(now: datetime) -> datetime | None:
-        return wish.until if wish.for_ms is None else now + timedelta(milliseconds=wish.for_ms)
+        return wish.until if wish.duration is None else now + timedelta(milliseconds=wish.duration)
 
     return await _over(desk, wish, bulk_endpoints.act_of(desk, wish.verb, end, wish.reason), dry_run, cursor)
 

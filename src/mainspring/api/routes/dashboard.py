@@ -102,14 +102,13 @@ async def list_recent_runs(
 @router.get("/upcoming", response_model=PageOf[Upcoming])
 async def list_upcoming(desk: Reading, limit: Limit = 20) -> Shape:
     """Upcoming runs, soonest first."""
-    jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
     found = await desk.stores.look.upcoming(desk.tenant_id, limit)
     items = [
         {
             "at": instant(min(at for at in (each.manual_at, each.next_run_at) if at is not None)),
             "endpoint_id": each.id,
             "endpoint": each.name,
-            "job": jobs[each.job_id],
+            "job": each.job,
             "source": "manual" if each.manual_at is not None else each.source,
         }
         for each in found

@@ -18,9 +18,10 @@ from mainspring.api.models.answers import (
     TestDryRun,
     UpcomingRunsView,
 )
-from mainspring.api.models.fields import DryRun, Duration, EndpointRef
+from mainspring.api.models.fields import DryRun, EndpointRef
 from mainspring.api.models.requests import Pause, one_of_two
 from mainspring.domain.health import LONGEST, sum_up
+from mainspring.inputs.values import Duration
 from mainspring.operations import endpoints
 from mainspring.operations.preview import preview
 from mainspring.operations.runs import wait_for_requested_run
@@ -40,10 +41,10 @@ async def pause_endpoint(
     `advice_may_resume`.
     """
     wish = wish or Pause()
-    one_of_two(wish.until, wish.for_ms, ("until", "for_ms"))
+    one_of_two(wish.until, wish.duration, ("until", "duration"))
 
     def end(now: datetime) -> datetime | None:
-        return wish.until if wish.for_ms is None else now + timedelta(milliseconds=wish.for_ms)
+        return wish.until if wish.duration is None else now + timedelta(milliseconds=wish.duration)
 
     return await act_on_endpoint(
         desk,

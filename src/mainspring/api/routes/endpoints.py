@@ -38,7 +38,6 @@ async def list_endpoints(
     cursor: Cursor = None,
 ) -> Shape:
     """Endpoints by name, or in the order of `sort`. A cursor is valid only for the order it was created for."""
-    jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
     job_id = None if job is None else (await find_job(desk, job)).id
     kind = "endpoints" if sort == "name" else f"endpoints by {sort}"
     place = open_cursor(desk, kind, cursor)
@@ -50,7 +49,7 @@ async def list_endpoints(
         at = found[-1].next_run_at or FOREVER
         more = seal_cursor(desk, kind, found[-1].name if "name" in sort else at.isoformat(), found[-1].id)
     return {
-        "items": [endpoint_shape(each, jobs[each.job_id], now) for each in found],
+        "items": [endpoint_shape(each, each.job, now) for each in found],
         "next_cursor": more,
         "total": await total_of(desk, wanted, with_total),
     }
@@ -60,11 +59,11 @@ async def list_endpoints(
     "", status_code=201, response_model=EndpointView | EndpointDryRun, responses={200: {"model": EndpointDryRun}}
 )
 async def create_endpoint(desk: Writing, wish: EndpointNew, response: Response, dry_run: DryRun = False) -> Shape:
-    """Create an endpoint: a URL, and either `interval_ms` or `cron`. Its job is created if new."""
+    """Create an endpoint: a URL, and either `every` or `cron`. Its job is created if new."""
     if dry_run:
         response.status_code = 200
-        return await rehearse_endpoint(desk, lambda there: endpoints.add_endpoint(there, wish.definition()))
-    added = await endpoints.add_endpoint(desk, wish.definition())
+        return await rehearse_endpoint(desk, lambda there: endpoints.add_endpoint(there, wish.config()))
+    added = await endpoints.add_endpoint(desk, wish.config())
     response.headers["ETag"] = endpoint_etag(added)
     response.headers["Location"] = f"/api/v1/endpoints/{added.id}"
     return await tell(desk, added)
@@ -73,7 +72,7 @@ async def create_endpoint(desk: Writing, wish: EndpointNew, response: Response, 
 @router.post("/check", response_model=EndpointChecked)
 async def check_endpoint(desk: Running, wish: EndpointNew, request: Request) -> Shape:
     """Call an endpoint that is not saved, once, and return the response. Nothing is stored."""
-    drafted, outcome = await call_unsaved(desk, request.app.state.context.caller, wish.definition())
+    drafted, outcome = await call_unsaved(desk, request.app.state.context.caller, wish.config())
     return {**_outcome(outcome), "next_run_at": instant(drafted.next_run_at)}
 
 
@@ -95,14 +94,16 @@ async def update_endpoint(
 ) -> Shape:
     """A JSON merge patch: missing fields stay unchanged, null resets a field to its default.
 
-    `interval_ms` replaces a cron expression, `cron` replaces an interval. A header without a value, or with the mask of
+    `every` replaces a cron expression, `cron` replaces an interval. A header without a value, or with the mask of
     a secret, keeps the stored value.
     """
     found = await endpoints.find_endpoint(desk, endpoint)
     version = version_wanted(if_match, found)
 
     async def edit(there: endpoints.Desk) -> Change:
-        return await endpoints.edit_endpoint(there, found.id, lambda before: apply_patch(before, wish), version)
+        return await endpoints.edit_endpoint(
+            there, found.id, lambda before: apply_patch(before, wish), version, found=found
+        )
 
     if dry_run:
         return await rehearse_endpoint(desk, edit)

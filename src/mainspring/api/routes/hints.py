@@ -21,10 +21,10 @@ async def put_interval_hint(
     desk: Running, endpoint: EndpointRef, wish: IntervalHintNew, dry_run: DryRun = False
 ) -> Shape:
     """Run at this interval until the hint expires; a shorter interval takes effect immediately."""
-    ttl = timedelta(milliseconds=wish.ttl_ms)
+    ttl = timedelta(milliseconds=wish.ttl)
     return await act_on_endpoint(
         desk,
-        lambda there: endpoints.put_interval_hint(there, endpoint, wish.interval_ms, ttl, wish.reason),
+        lambda there: endpoints.put_interval_hint(there, endpoint, wish.every, ttl, wish.reason),
         dry_run,
     )
 
@@ -34,21 +34,21 @@ async def put_one_shot_hint(
     desk: Running, endpoint: EndpointRef, wish: OneShotHintNew, dry_run: DryRun = False
 ) -> Shape:
     """Run once more, at a time or after a duration."""
-    one_of_two(wish.at, wish.in_ms, ("at", "in_ms"))
-    if wish.at is None and wish.in_ms is None:
-        raise InvalidInput("neither at nor in_ms was given; a one-shot hint needs a time: give one", field="at")
-    ttl = timedelta(milliseconds=wish.ttl_ms)
+    one_of_two(wish.at, wish.after, ("at", "after"))
+    if wish.at is None and wish.after is None:
+        raise InvalidInput("neither at nor after was given; a one-shot hint needs a time: give one", field="at")
+    ttl = timedelta(milliseconds=wish.ttl)
 
     def when(now: datetime) -> datetime:
-        return wish.at if wish.at is not None else now + timedelta(milliseconds=wish.in_ms or 0)
+        return wish.at if wish.at is not None else now + timedelta(milliseconds=wish.after or 0)
 
     try:
         return await act_on_endpoint(
             desk, lambda there: endpoints.put_one_shot_hint(there, endpoint, when, ttl, wish.reason), dry_run
         )
     except InvalidInput as fault:
-        if fault.field == "next_run_at" and wish.at is None:
-            fault.field = "in_ms"
+        if fault.field == "at" and wish.at is None:
+            fault.field = "after"
         raise
 
 

@@ -83,19 +83,22 @@ async def check_rules(desk: Reading, wish: RulesGiven) -> Shape:
     owner = None if is_loose else await _owner(desk, wish.endpoint, wish.job)
     with _pointing_at("/rules"):
         documents = wish.rules or []
-        checked = rules.check_loose_rules(documents) if owner is None else rules.check_rules(documents, owner)
+        if owner is None:
+            checked = await rules.check_loose_rules(documents)
+        else:
+            checked = await rules.check_rules(documents, owner)
     return {"ok": True, "rules": [rule_document(rule) for rule in checked]}
 
 
 @router.post("/test", response_model=RulesTested)
 async def test_rules(desk: Reading, wish: RulesGiven) -> Shape:
-    """Replay recorded runs with given or stored rules. Nothing is changed; health is not replayed."""
+    """Replay the newest recorded runs of the job with given or stored rules. Nothing is changed."""
     owner = await _owner(desk, wish.endpoint, wish.job)
     if wish.rules is None:
         chosen = [known.stored.rule for known in await rules.rules_of(desk, owner)]
     else:
         with _pointing_at("/rules"):
-            chosen = rules.check_rules(wish.rules, owner)
+            chosen = await rules.check_rules(wish.rules, owner)
     tested = await rules.try_rules(desk, owner, chosen, wish.limit)
     fired = {rule.name: sum(rule.name in each.fired for each in tested) for rule in chosen}
     names = sorted({each.endpoint for each in tested})

@@ -9,9 +9,10 @@ from mainspring.api.access import Reading
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.endpoint_views import total_of
 from mainspring.api.models.answers import BodyView, CountedPage, RunDetailView, RunView
-from mainspring.api.models.fields import Cursor, EndpointRef, Instant, Limit, NewestOrOldest, RunRef, WithTotal
+from mainspring.api.models.fields import Cursor, EndpointRef, Limit, NewestOrOldest, RunRef, WithTotal
 from mainspring.domain.errors import NotFound
 from mainspring.domain.run import Body, RunTrigger
+from mainspring.inputs.values import Instant
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.ports.filters import RunListFilter, StatusFilter
 from mainspring.views.shapes import Shape, body_shape, run_in_full, run_shape

@@ -118,9 +118,9 @@ async def simulate_workflow(desk: Reading, wish: WorkflowSimulationRequest) -> S
         workflow = await workflows.check_workflow(desk, wish.document)
     else:
         workflow = (await workflows.find_workflow(desk, wish.workflow or "", wish.version)).workflow
-    events = [SimulatedEvent(each.after_ms, each.type, dict(each.data)) for each in wish.events]
+    events = [SimulatedEvent(each.after, each.type, dict(each.data)) for each in wish.events]
     answers = {
-        step: [SimulatedAnswer(each.outcome, each.result, each.code, each.error, each.after_ms) for each in given]
+        step: [SimulatedAnswer(each.outcome, each.result, each.code, each.error, each.after) for each in given]
         for step, given in wish.answers.items()
     }
     played = await desk.sandbox.call(desk.tenant_id, replay.play, workflow, wish.input, events, answers)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from mainspring.domain.expressions.borrowed_lists import lending
 from mainspring.domain.expressions.window_functions import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def arithmetic() -> "list[cel.FunctionDecl]":
 
     def declared(name: str, act: Callable[..., object], *overloads: "tuple[cel.Type, ...]") -> "cel.FunctionDecl":
         made = [
-            cel.Overload(f"{name}{place}", returns, [left, right], is_member=False, impl=act)
+            cel.Overload(f"{name}{place}", returns, [left, right], is_member=False, impl=lending(act))
             for place, (left, right, returns) in enumerate(overloads)
         ]
         return cel.FunctionDecl(name, made)

@@ -19,6 +19,7 @@ import msgspec
 
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.expressions.arithmetic import arithmetic, compile_rewritten, rewritten
+from mainspring.domain.expressions.borrowed_lists import lists_returned
 from mainspring.domain.expressions.map_order import (
     LOOPS,
     NO_RANGE,
@@ -42,6 +43,9 @@ NODES_MAX = 10_000
 WORK_MAX = 20_000_000  # bytes read by loops, at 1 ns; 10 ns and 4 million at most if lists are built
 ADDED_MAX = 6_000_000  # bytes read by additions of texts and lists, at 6 ns
 GROWTH_MAX = 10_000  # beyond it even a body of 2 kB could not be evaluated
+DECODED_BYTES_MAX = 64_000  # decoded in a millisecond, whatever is in it
+DIGITS_MAX = 400  # of one number in a larger body: reading it takes longer the longer it is, squared
+RUNS_MAX = 3 * NODES_MAX  # of digits: before the point, after it, and in the exponent
 NODE_WORK = 20  # bytes' worth of work to pass one value to Python and back
 CACHE_MAX = 1_024
 
@@ -49,6 +53,7 @@ VARIABLES = ("status_code", "headers", "body", "duration_ms")
 SCALARS = frozenset({"status_code", "duration_ms", "ok", "failures", "endpoint", "now"})  # never large
 WORDS = frozenset({"true", "false", "null", "in"})
 
+_ONLY_DIGITS = bytes(each if each in b"0123456789" else 0x20 for each in range(256))
 _PLACE = re.compile(r"<input>:(-?\d+):(-?\d+): ([^\n]+)")
 _STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
 
@@ -102,8 +107,9 @@ def evaluate(
         return f"the condition {refused}; let each loop read only its own element, or nest fewer loops"
     data = {"status_code": status_code, "headers": named, "body": value, "duration_ms": duration_ms}
     try:
-        answer = _compiled(text, is_large=nodes > PIECES_FROM).eval(data=data)
-        kind, plain = answer.type().name(), answer.value()
+        with lists_returned():
+            answer = _compiled(text, is_large=nodes > PIECES_FROM).eval(data=data)
+            kind, plain = answer.type().name(), answer.value()
     except RuntimeError as fault:  # what CEL raises for everything, including a used-up budget
         return fault_text(rewritten(text).fault(str(fault)))
     if kind == "ERROR":
@@ -113,6 +119,8 @@ def evaluate(
 
 def parse_bounded(data: bytes) -> tuple[object, int]:
     """The JSON value and the number of values in it; (None, 0) if it is not JSON, too deep or too large."""
+    if len(data) > DECODED_BYTES_MAX and _is_beyond(data):
+        return None, 0
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, ValueError):
@@ -127,6 +135,21 @@ def parse_bounded(data: bytes) -> tuple[object, int]:
         if not level:
             return value, nodes
     return None, 0
+
+
+def _is_beyond(data: bytes) -> bool:
+    """Whether JSON surely has more than NODES_MAX values, or a number that takes long to read; nothing is built for it.
+
+    A comma outside of texts parts two values, a bracket opens one, and a text is a value or the name of one.
+    """
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if plain.count(b'"') > 4 * NODES_MAX:
+        return True
+    outside = b"".join(plain.split(b'"')[::2])
+    if outside.count(b",") >= NODES_MAX or outside.count(b"[") + outside.count(b"{") > NODES_MAX:
+        return True
+    runs = outside.translate(_ONLY_DIGITS).split(None, RUNS_MAX)
+    return len(runs) > RUNS_MAX or any(len(run) > DIGITS_MAX for run in runs)
 
 
 @lru_cache(maxsize=CACHE_MAX)

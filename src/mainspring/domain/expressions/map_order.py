@@ -13,6 +13,8 @@ import re
 from math import isqrt
 from typing import TYPE_CHECKING
 
+from mainspring.domain.expressions.borrowed_lists import lending
+
 if TYPE_CHECKING:
     from cel_expr_python import cel
 
@@ -143,8 +145,10 @@ def in_order() -> "cel.FunctionDecl":
     kinds = cel.Type
     some = kinds.List(kinds.DYN)
     overloads = [
-        cel.Overload("in_order_map", some, [kinds.Map(kinds.DYN, kinds.DYN)], is_member=True, impl=_sorted_keys),
-        cel.Overload("in_order_list", some, [some], is_member=True, impl=_as_it_is),
+        cel.Overload(
+            "in_order_map", some, [kinds.Map(kinds.DYN, kinds.DYN)], is_member=True, impl=lending(_sorted_keys)
+        ),
+        cel.Overload("in_order_list", some, [some], is_member=True, impl=lending(_as_it_is)),
     ]
     return cel.FunctionDecl("in_order_", overloads)
 
@@ -156,7 +160,7 @@ def pieces() -> "list[cel.FunctionDecl]":
     kinds = cel.Type
     some = kinds.List(kinds.DYN)
     return [
-        cel.FunctionDecl(name, [cel.Overload(f"{name}list", some, [some], is_member=True, impl=act)])
+        cel.FunctionDecl(name, [cel.Overload(f"{name}list", some, [some], is_member=True, impl=lending(act))])
         for name, act in (("in_pieces_", _cut), ("joined_", _joined), ("in_one_", _in_one))
     ]
 

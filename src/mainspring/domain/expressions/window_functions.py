@@ -10,6 +10,8 @@ Nulls are left out. A value that is not a number, or a list without numbers, is 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from mainspring.domain.expressions.borrowed_lists import lending
+
 if TYPE_CHECKING:
     from cel_expr_python import cel
 
@@ -24,7 +26,7 @@ def window_functions() -> "list[cel.FunctionDecl]":
 
     def declared(name: str, act: Callable[..., float], *more: "list[cel.Type]") -> "cel.FunctionDecl":
         made = [
-            cel.Overload(f"{name}_{place}", kinds.DOUBLE, [some, *rest], is_member=False, impl=act)
+            cel.Overload(f"{name}_{place}", kinds.DOUBLE, [some, *rest], is_member=False, impl=lending(act))
             for place, rest in enumerate(more or ([],))
         ]
         return cel.FunctionDecl(name, made)

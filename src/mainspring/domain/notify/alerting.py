@@ -94,11 +94,14 @@ def judge(
     """The changes of state that events cause, in order; `jobs` maps each endpoint to its job."""
     known = dict(states)
     turns: list[Turn] = []
+    of_tenant: dict[str, list[Subscription]] = {}
+    for alert in alerts:
+        of_tenant.setdefault(alert.tenant_id, []).append(alert)
     for stored in events:
         event = stored.event
         for trouble, verb, subject_id in _signals(event):
-            for alert in alerts:
-                if alert.tenant_id != event.tenant_id or event.at < alert.active_since:
+            for alert in of_tenant.get(event.tenant_id, ()):
+                if event.at < alert.active_since:
                     continue
                 if not _watches(alert, trouble, event.endpoint_id, jobs.get(event.endpoint_id, "")):
                     continue
@@ -115,6 +118,10 @@ def judge(
 def judge_lateness(late: Sequence[Late], alerts: Sequence[Subscription], states: States, now: datetime) -> list[Turn]:
     """The changes of state from the known states to what is late now."""
     turns: list[Turn] = []
+    open_late: dict[str, list[AlertState]] = {}
+    for state in states.values():
+        if state.is_open and state.trouble is AlertKind.LATE:
+            open_late.setdefault(state.subscription_id, []).append(state)
     for alert in alerts:
         if not _tracks(alert, AlertKind.LATE):
             continue
@@ -124,14 +131,11 @@ def judge_lateness(late: Sequence[Late], alerts: Sequence[Subscription], states:
             if each.tenant_id == alert.tenant_id and _is_in_scope(alert, each.endpoint_id, each.job_id)
         }
         for subject_id, each in found.items():
-            state = states.get((alert.id, AlertKind.LATE, subject_id))
-            turn = _opened(alert, AlertKind.LATE, subject_id, state, each.due_at, now)
+            known = states.get((alert.id, AlertKind.LATE, subject_id))
+            turn = _opened(alert, AlertKind.LATE, subject_id, known, each.due_at, now)
             if turn is not None:
                 turns.append(turn)
-        for state in states.values():
-            is_mine = state.subscription_id == alert.id and state.trouble is AlertKind.LATE
-            if is_mine and state.is_open and state.subject_id not in found:
-                turns.append(_closed(alert, state, now))
+        turns += [_closed(alert, state, now) for state in open_late.get(alert.id, ()) if state.subject_id not in found]
     return turns
 
 

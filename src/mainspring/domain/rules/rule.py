@@ -22,6 +22,7 @@ from msgspec import Struct
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.expressions.arithmetic import arithmetic, compile_rewritten, rewritten
+from mainspring.domain.expressions.borrowed_lists import lists_returned
 from mainspring.domain.expressions.condition import (
     CACHE_MAX,
     CHARS_MAX,
@@ -261,8 +262,9 @@ def judge(text: str, look: Callable[[str], Seen]) -> bool | str:
     if refused := too_much_work(shape, size, nodes):
         return f"{refused}; nest fewer loops"
     try:
-        answer = _compiled(text, is_large=nodes > PIECES_FROM).eval(data=data)
-        kind, plain = answer.type().name(), answer.value()
+        with lists_returned():
+            answer = _compiled(text, is_large=nodes > PIECES_FROM).eval(data=data)
+            kind, plain = answer.type().name(), answer.value()
     except (RuntimeError, OverflowError, ValueError, TypeError) as fault:  # a spent budget; a number beyond 64 bits
         return fault_text(rewritten(text).fault(str(fault)))
     if kind == "ERROR":

@@ -46,7 +46,7 @@ def make_interval_hint(
     if not HINT_INTERVAL_MS_MIN <= interval_ms <= HINT_INTERVAL_MS_MAX:
         raise InvalidInput(
             f"hint interval {interval_ms} ms is out of bounds; give at least 1s and at most 366d",
-            field="interval",
+            field="every",
             value=interval_ms,
         )
     return IntervalHint(interval_ms, now + _checked_ttl(ttl), reason, author)
@@ -61,7 +61,7 @@ def make_one_shot_hint(
             f"one-shot at {next_run_at.isoformat()} is later than its own expiry at "
             f"{expires_at.isoformat()}; a hint must take effect before it expires: give an earlier time or "
             "a longer ttl (at most 24h)",
-            field="next_run_at",
+            field="at",
             value=next_run_at.isoformat(),
         )
     return OneShotHint(max(next_run_at, now), expires_at, reason, author)

@@ -35,9 +35,8 @@ CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
 PRESENCE_CLASS = 0x6D737072  # "mspr": the first half of the locks that say which processes are alive
 EVENT_ERA = "1000000000000000"  # `tx` of every event, as in the schema; part of every cursor
 _encode = msgspec.json.Encoder().encode
-_BOOLEANS = {"spread", "job_active", "body_truncated", "advice_may_resume"}
+_BOOLEANS = {"job_active", "body_truncated", "advice_may_resume"}
 _INTEGERS = {
-    "interval_ms", "min_interval_ms", "max_interval_ms", "jitter_ms", "catch_up_max", "max_lateness_ms", "version",
     "failure_count", "hint_interval_ms", "attempt", "claim_epoch", "lost_count", "duration_ms", "status_code",
     "missed_count", "body_seen", "revision", "last_duration_ms",
 }  # fmt: skip

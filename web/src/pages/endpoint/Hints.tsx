@@ -109,8 +109,8 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
   const save = useAct(
     () =>
       kind === "interval"
-        ? acts.hintInterval(endpoint.id, { interval_ms: every, ttl_ms: ttl, reason })
-        : acts.hintOnce(endpoint.id, { in_ms: soon, reason }),
+        ? acts.hintInterval(endpoint.id, { every, ttl, reason })
+        : acts.hintOnce(endpoint.id, { after: soon, reason }),
     { done: "The hint is in force", after: close, quiet: true },
   );
   const fault = save.error ? asProblem(save.error) : null;
@@ -138,14 +138,14 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
                 label="Run every"
                 value={every}
                 onChange={(event) => setEvery(event.currentTarget.value)}
-                error={fault?.of("interval_ms")}
+                error={fault?.of("every")}
                 data-autofocus
               />
               <TextInput
                 label="For"
                 value={ttl}
                 onChange={(event) => setTtl(event.currentTarget.value)}
-                error={fault?.of("ttl_ms")}
+                error={fault?.of("ttl")}
               />
             </Group>
           ) : (
@@ -153,7 +153,7 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
               label="Run once more in"
               value={soon}
               onChange={(event) => setSoon(event.currentTarget.value)}
-              error={fault?.of("in_ms")}
+              error={fault?.of("after")}
             />
           )}
           <TextInput

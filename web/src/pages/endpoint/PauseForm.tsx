@@ -17,14 +17,14 @@ const SPANS = [
   { value: OWN, label: "until a day and time" },
 ];
 
-type End = Pick<Pause, "for_ms" | "until">;
+type End = Pick<Pause, "duration" | "until">;
 
 /** How long a pause lasts: for a while, until an instant of one's own, or without an end. */
 export function PauseEnd({ set, error }: { set: (end: End) => void; error?: string | undefined }) {
   const [kind, setKind] = useState("");
   const choose = (value: string) => {
     setKind(value);
-    set(value && value !== OWN ? { for_ms: value } : {});
+    set(value && value !== OWN ? { duration: value } : {});
   };
   return (
     <>

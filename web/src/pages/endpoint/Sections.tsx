@@ -20,17 +20,17 @@ import { type Draft, type Field, type HeaderDraft, sendsBody } from "./draft";
 export const MONO = { input: { fontFamily: "var(--mantine-font-family-monospace)" } };
 
 const FIELDS: Record<string, Field[]> = {
-  request: ["headers", "body", "timeout_ms", "redirects_max", "body_cap"],
+  request: ["headers", "body", "timeout", "redirects_max", "body_cap"],
   success: ["accept_codes", "condition"],
   limits: [
-    "min_interval_ms",
-    "max_interval_ms",
-    "jitter_ms",
+    "min_interval",
+    "max_interval",
+    "jitter",
     "spread",
     "backoff",
     "misfire",
     "catch_up_max",
-    "max_lateness_ms",
+    "max_lateness",
     "on_lost_worker",
     "advice",
   ],
@@ -72,7 +72,7 @@ export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
               />
             )}
             <SimpleGrid cols={{ base: 1, xs: 3 }}>
-              <TextInput label="Timeout" description="30s, 5m" {...text("timeout")} {...field("timeout_ms")} />
+              <TextInput label="Timeout" description="30s, 5m" {...text("timeout")} {...field("timeout")} />
               <TextInput
                 label="Redirects"
                 description="How many are followed"
@@ -133,25 +133,25 @@ function Limits({ draft, set, text, field }: LimitsProps) {
           label="Never closer than"
           description="Minimum interval"
           {...text("minInterval")}
-          {...field("min_interval_ms")}
+          {...field("min_interval")}
         />
         <TextInput
           label="Never farther than"
           description="Maximum interval"
           {...text("maxInterval")}
-          {...field("max_interval_ms")}
+          {...field("max_interval")}
         />
         <TextInput
           label="Jitter"
           description="Each run is moved by up to this much"
           {...text("jitter")}
-          {...field("jitter_ms")}
+          {...field("jitter")}
         />
         <TextInput
           label="Maximum lateness"
           description="Later slots count as missed; empty is no limit"
           {...text("maxLateness")}
-          {...field("max_lateness_ms")}
+          {...field("max_lateness")}
         />
         <Select
           label="After failures"

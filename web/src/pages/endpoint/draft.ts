@@ -146,14 +146,14 @@ const SENT: { [Name in Field]-?: (draft: Draft) => unknown } = {
   method: (draft) => draft.method,
   url: (draft) => draft.url.trim(),
   cron: (draft) => (draft.kind === "cron" ? draft.cron.trim() : undefined),
-  interval_ms: (draft) => (draft.kind === "interval" ? draft.interval.trim() : undefined),
+  every: (draft) => (draft.kind === "interval" ? draft.interval.trim() : undefined),
   timezone: (draft) => orNull(draft.timezone),
   headers: (draft) =>
     draft.headers
       .filter((each) => each.name.trim())
       .map((each) => (each.secret && !each.value ? { name: each.name, secret: true } : each)),
   body: (draft) => (sendsBody(draft) ? draft.body || null : null),
-  timeout_ms: (draft) => orNull(draft.timeout),
+  timeout: (draft) => orNull(draft.timeout),
   redirects_max: (draft) => whole(draft.redirectsMax),
   body_cap: (draft) => whole(draft.bodyCap),
   accept_codes: (draft) =>
@@ -162,14 +162,14 @@ const SENT: { [Name in Field]-?: (draft: Draft) => unknown } = {
       .filter(Boolean)
       .map(whole),
   condition: (draft) => orNull(draft.condition),
-  min_interval_ms: (draft) => orNull(draft.minInterval),
-  max_interval_ms: (draft) => orNull(draft.maxInterval),
-  jitter_ms: (draft) => orNull(draft.jitter),
+  min_interval: (draft) => orNull(draft.minInterval),
+  max_interval: (draft) => orNull(draft.maxInterval),
+  jitter: (draft) => orNull(draft.jitter),
   spread: (draft) => draft.spread,
   backoff: (draft) => draft.backoff,
   misfire: (draft) => draft.misfire,
   catch_up_max: (draft) => whole(draft.catchUpMax),
-  max_lateness_ms: (draft) => orNull(draft.maxLateness),
+  max_lateness: (draft) => orNull(draft.maxLateness),
   on_lost_worker: (draft) => draft.onLostWorker,
   advice: (draft) => draft.advice,
 };

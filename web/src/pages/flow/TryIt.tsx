@@ -13,7 +13,7 @@ import { readList, readObject } from "./json";
 import { Moments, statesOf } from "./Moments";
 import { firstInput, type Inputs } from "./StartForm";
 
-const EVENTS = '[{"type": "reply", "after_ms": "1h", "data": {}}]';
+const EVENTS = '[{"type": "reply", "after": "1h", "data": {}}]';
 
 export function TryIt({ name, version, inputs }: { name: string; version: number; inputs: Inputs }) {
   const [input, setInput] = useState(() => firstInput(inputs));

@@ -85,13 +85,13 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
   const given = (name: keyof BacktestChange, text: string) => (text.trim() ? { [name]: text.trim() } : {});
   const change: BacktestChange = {
     ...(off.size ? { rules: rules.filter((each) => !off.has(each.id)).map((each) => each.rule) } : {}),
-    ...given("interval_ms", interval),
-    ...given("min_interval_ms", least),
-    ...given("max_interval_ms", most),
+    ...given("every", interval),
+    ...given("min_interval", least),
+    ...given("max_interval", most),
   };
   const play = useAct(() => plannerActs.backtest({ endpoint: endpoint.id }, change), { quiet: true, onlyReads: true });
   const fault = play.error ? asProblem(play.error) : null;
-  const isPlaced = ["interval_ms", "min_interval_ms", "max_interval_ms"].some((field) => fault?.of(field));
+  const isPlaced = ["every", "min_interval", "max_interval"].some((field) => fault?.of(field));
   const toggle = (id: string) =>
     setOff((before) => {
       const after = new Set(before);
@@ -118,7 +118,7 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
               placeholder={endpoint.interval_ms === null ? (endpoint.cron ?? "") : duration(endpoint.interval_ms)}
               value={interval}
               onChange={(event) => setInterval(event.currentTarget.value)}
-              error={fault?.of("interval_ms")}
+              error={fault?.of("every")}
             />
             <Group grow align="flex-start">
               <TextInput
@@ -126,14 +126,14 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
                 placeholder={none(endpoint.min_interval_ms)}
                 value={least}
                 onChange={(event) => setLeast(event.currentTarget.value)}
-                error={fault?.of("min_interval_ms")}
+                error={fault?.of("min_interval")}
               />
               <TextInput
                 label="Never farther than"
                 placeholder={none(endpoint.max_interval_ms)}
                 value={most}
                 onChange={(event) => setMost(event.currentTarget.value)}
-                error={fault?.of("max_interval_ms")}
+                error={fault?.of("max_interval")}
               />
             </Group>
             {rules.length > 0 && (

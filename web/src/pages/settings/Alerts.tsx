@@ -281,7 +281,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
     to: draft.to,
     kinds: draft.kinds as Alert["kinds"],
     failures: Number(draft.failures) || 0,
-    cooldown_ms: draft.cooldown.trim() || "0s",
+    cooldown: draft.cooldown.trim() || "0s",
     quiet: draft.quiet.trim(),
     timezone: draft.timezone,
     during_quiet: draft.instead,
@@ -345,7 +345,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
               description="About one thing; 0s is each time"
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...text("cooldown")}
-              error={fault?.of("cooldown_ms")}
+              error={fault?.of("cooldown")}
             />
             <Select
               label="About the job"
