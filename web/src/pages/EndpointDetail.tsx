@@ -273,6 +273,7 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
         ["Success is", endpoint.condition ? <Code className="breaks">{endpoint.condition}</Code> : endpoint.accept_codes.length ? endpoint.accept_codes.join(", ") : "any 2xx"],
         ["After failures", endpoint.backoff === "monitor" ? "backs off up to an hour" : "doubles the interval up to 32 times"],
         ["Missed slots", endpoint.misfire.replace("_", " ")],
+        ["Runbook", endpoint.runbook ? <span className="breaks" style={{ whiteSpace: "pre-line" }}>{endpoint.runbook}</span> : "none"],
         ["Managed by", endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "hand, here or by command"],
         ["Changed", <When at={endpoint.updated_at} />],
         ["Id", <span className="mono">{endpoint.id}</span>],
