@@ -8,8 +8,8 @@ from tests.cli.shell import Shell
 ENDPOINT_FIELDS = """
     id name job description runbook status url method headers body timeout_ms body_cap redirects_max accept_codes
     condition cron interval_ms schedule timezone min_interval_ms max_interval_ms backoff jitter_ms spread misfire
-    catch_up_max max_lateness_ms on_lost_worker advice managed_by version created_at updated_at paused_until pause_reason
-    pause_author advice_may_resume parked_at parked_reason
+    catch_up_max max_lateness_ms on_lost_worker advice managed_by version created_at updated_at paused_until
+    pause_reason pause_author advice_may_resume parked_at parked_reason
     archived_at deferred_until failure_count not_before interval_hint one_shot_hint refused_advice next_run_at source
     run_requested_at running last_run_at last_status
 """.split()
