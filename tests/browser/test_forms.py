@@ -16,6 +16,7 @@ SETTINGS: dict[str, Json] = {
     "url": "{shop}/ok?page=2",
     "job": "copied",
     "description": "Everything is set.",
+    "runbook": "Call the shop.",
     "method": "OPTIONS",
     "headers": [
         {"name": "Accept", "value": "text/plain", "secret": False},

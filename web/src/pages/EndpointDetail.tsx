@@ -564,6 +564,16 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
           ],
           ["Missed slots", endpoint.misfire.replace("_", " ")],
           [
+            "Runbook",
+            endpoint.runbook ? (
+              <span className="breaks" style={{ whiteSpace: "pre-line" }}>
+                {endpoint.runbook}
+              </span>
+            ) : (
+              "none"
+            ),
+          ],
+          [
             "Managed by",
             endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "hand, here or by command",
           ],

@@ -11,6 +11,7 @@ import {
   Stack,
   Text,
   TextInput,
+  Textarea,
   Title,
 } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
@@ -217,6 +218,15 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
                     {...text("description")}
                     error={of("description")}
                     data-field="description"
+                  />
+                  <Textarea
+                    label="Runbook"
+                    description="What to do when it fails: a link or a few lines. Sent with alerts."
+                    autosize
+                    maxRows={8}
+                    {...text("runbook")}
+                    error={of("runbook")}
+                    data-field="runbook"
                   />
                 </Stack>
               </Card>
