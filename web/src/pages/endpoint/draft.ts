@@ -128,7 +128,7 @@ export type MissingSecret = { field: "url" | "headers"; name: string };
 export function secretsToEnter(draft: Draft): MissingSecret[] {
   const headers = draft.headers.filter((each) => each.secret && each.name.trim() && !each.value);
   return [
-    ...(draft.url.includes(MASK) ? [{ field: "url" as const, name: "the query string of the URL" }] : []),
+    ...(draft.url.includes(MASK) ? [{ field: "url" as const, name: "the URL's query string" }] : []),
     ...headers.map((each) => ({ field: "headers" as const, name: each.name })),
   ];
 }

@@ -16,9 +16,9 @@ export type Lane = {
 };
 
 const MARKS: [string, string][] = [
-  ["var(--good)", "by its own schedule"],
-  ["var(--calm)", "by an interval hint"],
-  ["var(--warn)", "by a one-shot hint"],
+  ["var(--good)", "own schedule"],
+  ["var(--calm)", "interval hint"],
+  ["var(--warn)", "one-shot hint"],
   ["var(--bad)", "failed"],
 ];
 
@@ -42,7 +42,7 @@ export function LaneKey() {
       <Group gap={6} wrap="nowrap">
         <span className="nap" />
         <Text size="xs" c="dimmed">
-          asleep or paused
+          paused
         </Text>
       </Group>
     </Group>
@@ -52,7 +52,7 @@ export function LaneKey() {
 type Props = { minutes: number; phases: Phase[]; lanes: Lane[]; now?: number | undefined };
 
 /** `now` hides what comes after it, and is drawn as a line. */
-export function Lanes({ minutes, phases, lanes, now = minutes }: Props) {
+export function RunLanes({ minutes, phases, lanes, now = minutes }: Props) {
   const at = (minute: number) => `${(Math.min(Math.max(minute, 0), minutes) / minutes) * 100}%`;
   const groups = [...new Set(lanes.map((lane) => lane.group))];
   return (

@@ -1,7 +1,7 @@
 import { Card } from "@mantine/core";
 import { memo, useRef } from "react";
-import type { Execution } from "../../api/flows";
-import { executionPath, Go } from "../../parts/Go";
+import type { Execution } from "../../api/workflows";
+import { executionPath, PlainLink } from "../../parts/PlainLink";
 import { Spacer } from "../../parts/Spacer";
 import { Mark } from "../../parts/Status";
 import { SortedBy } from "../../parts/Total";
@@ -19,10 +19,10 @@ const TONES: Record<string, Tone> = {
   cancelled: "idle",
 };
 const WAITS: Record<string, string> = {
-  time: "until its time comes",
+  time: "for a timer",
   event: "for an event",
-  effect: "for an answer",
-  retry: "to try again",
+  effect: "for a response",
+  retry: "to retry",
 };
 
 export function ExecutionStatus({ status }: { status: string }) {
@@ -61,9 +61,9 @@ export function ExecutionTable({
           <tr>
             <th>Execution</th>
             <th>Status</th>
-            <th>Where</th>
-            <th>Goes on</th>
-            <th>Last moved</th>
+            <th>Step</th>
+            <th>Next step</th>
+            <th>Last activity</th>
             {isSorted ? (
               <SortedBy by="created_at" first="-created_at">
                 Started
@@ -90,9 +90,9 @@ const Row = memo(function Row({ execution, place }: { execution: Execution; plac
     <tr data-row={place}>
       <td className="stack-title">
         <div>
-          <Go to={executionPath(execution.id)} strong className="breaks">
+          <PlainLink to={executionPath(execution.id)} strong className="breaks">
             {execution.correlation || execution.id}
-          </Go>
+          </PlainLink>
           <div className="small">
             {execution.workflow} v{execution.version}
           </div>
@@ -101,13 +101,13 @@ const Row = memo(function Row({ execution, place }: { execution: Execution; plac
       <td data-label="Status">
         <ExecutionStatus status={execution.status} />
       </td>
-      <td data-label="Where" className="words-cell">
+      <td data-label="Step" className="words-cell">
         <div className="two-lines breaks">{standing(execution)}</div>
       </td>
-      <td data-label="Goes on">
+      <td data-label="Next step">
         <When at={execution.wake_at} none="–" />
       </td>
-      <td data-label="Last moved">
+      <td data-label="Last activity">
         <When at={execution.moved_at} />
       </td>
       <td data-label="Started">

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 const STEP_MS = 600_000; // the day's beginning moves by ten minutes, so that what was read can be kept
 const LISTED = 6;
 
-export function Failures() {
+export function RecentFailures() {
   const since = new Date(useClock((nowMs) => Math.floor((nowMs - DAY_MS) / STEP_MS) * STEP_MS)).toISOString();
   const failed = useInfiniteQuery({
     ...runsQuery({ status: "failed", since }, 200),
@@ -27,7 +27,7 @@ export function Failures() {
   return (
     <Card>
       <Group justify="space-between" mb="sm">
-        <Title order={2}>Failed in the last 24 hours</Title>
+        <Title order={2}>Failures in the last 24 hours</Title>
         {shown.length > 0 && (
           <AnchorLink to="/runs" search={{ status: "failed", since }} size="sm">
             All failed runs
@@ -37,7 +37,7 @@ export function Failures() {
       {failed.error ? <Failed fault={failed.error} retry={() => void failed.refetch()} /> : null}
       {page && !shown.length && (
         <Text size="sm" c="dimmed">
-          Nothing failed.
+          No failures.
         </Text>
       )}
       <Stack gap="sm">

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { statesOf } from "./Moments";
+import { statesOf } from "./ExecutionTimeline";
 
 const steps = { first: { result: { skipped: "no answer" } }, second: { result: { skipped: "x", of: "a response" } } };
 const visits = { first: 1, second: 1, third: 1 };

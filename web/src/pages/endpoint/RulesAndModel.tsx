@@ -9,7 +9,7 @@ import type { Endpoint } from "../../api/types";
 import { AnchorLink } from "../../parts/links";
 import { ModeSwitch } from "../../parts/ModeSwitch";
 import { Failed } from "../../parts/Outcomes";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { DraftForm } from "../planner/DraftForm";
 import { RuleForm } from "../planner/RuleForm";
 import { RuleTable } from "../planner/Rules";
@@ -34,11 +34,11 @@ export function RulesCard({ endpoint }: { endpoint: Endpoint }) {
             </AnchorLink>
             {status.data?.model && (
               <Button size="compact-sm" variant="default" onClick={() => setEditing("draft")}>
-                Draft from words
+                Draft with model
               </Button>
             )}
             <Button size="compact-sm" variant="default" onClick={() => setEditing("new")}>
-              Add a rule
+              Add rule
             </Button>
           </Group>
         )}
@@ -46,7 +46,7 @@ export function RulesCard({ endpoint }: { endpoint: Endpoint }) {
       {rules.error ? <Failed fault={rules.error} retry={() => void rules.refetch()} /> : null}
       {rules.data && !items.length && (
         <Text size="sm" c="dimmed" px="md">
-          None: its schedule changes by hints and failures alone. A rule acts when a response says something.
+          No rules. A rule changes the schedule when a response meets a condition.
         </Text>
       )}
       {items.length > 0 && <RuleTable rules={items} edit={setEditing} />}
@@ -72,8 +72,8 @@ export function PlannerCard({ endpoint }: { endpoint: Endpoint }) {
       <ModeSwitch
         mode={mode}
         set={(wanted, undo) => plannerActs.setEndpointMode(endpoint.id, wanted, undo)}
-        done="The planner's mode is set for this endpoint"
-        label="Mode of the planner for this endpoint"
+        done="Planner mode changed for this endpoint"
+        label="Planner mode for this endpoint"
         mayChange={mayWrite}
         disabled={!status.data}
       />
@@ -92,7 +92,7 @@ export function SessionsCard({ endpoint }: { endpoint: Endpoint }) {
   const navigate = useNavigate();
   const status = useQuery(plannerQuery);
   const sessions = useInfiniteQuery(sessionsQuery({ endpoint: endpoint.id }, LISTED));
-  const look = useAct(() => plannerActs.look(endpoint.id), {
+  const look = useAction(() => plannerActs.look(endpoint.id), {
     after: (session) => void navigate({ to: "/planner/sessions/$session", params: { session: session.id } }),
   });
   const items = sessions.data?.pages[0]?.items ?? [];
@@ -100,10 +100,10 @@ export function SessionsCard({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Card padding={0} pb={items.length ? 0 : "md"}>
       <Group justify="space-between" p="md" pb="xs">
-        <Title order={2}>Sessions of the model</Title>
+        <Title order={2}>Model sessions</Title>
         {mayRun && status.data?.model && (
           <Button size="compact-sm" variant="default" loading={look.isPending} onClick={() => look.mutate(undefined)}>
-            Look now
+            Analyze now
           </Button>
         )}
       </Group>
@@ -111,7 +111,7 @@ export function SessionsCard({ endpoint }: { endpoint: Endpoint }) {
         <SessionTable sessions={items} hideEndpoint />
       ) : (
         <Text size="sm" c="dimmed" px="md">
-          It has not looked at this endpoint yet.
+          The model has not analyzed this endpoint yet.
         </Text>
       )}
     </Card>

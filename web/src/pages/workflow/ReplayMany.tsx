@@ -3,10 +3,10 @@ import { Alert, Button, Card, Group, Select, Stack, Text, Title } from "@mantine
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { flowActs, type ReplayedMany } from "../../api/flows";
 import { addressOf } from "../../api/tenant";
-import { executionPath } from "../../parts/Go";
+import { flowActs, type ReplayedMany } from "../../api/workflows";
 import { Failed } from "../../parts/Outcomes";
+import { executionPath } from "../../parts/PlainLink";
 import { proofWords, replayWords, strangers } from "../../words/replay";
 
 const LIMITS = [50, 100, 200];
@@ -21,7 +21,7 @@ export function ReplayMany({ name, newest, versions }: { name: string; newest: n
         Replay
       </Title>
       <Text size="sm" c="dimmed" mb="sm">
-        Runs recorded executions again from their logs, without calls or clock, and compares every entry.
+        Runs recorded executions again from their logs, without calls or waiting, and compares every entry.
       </Text>
       <Stack gap="sm">
         <Group align="flex-end">
@@ -37,7 +37,7 @@ export function ReplayMany({ name, newest, versions }: { name: string; newest: n
             }}
           />
           <Select
-            label="Over the newest"
+            label="Number of executions"
             w={160}
             allowDeselect={false}
             value={String(limit)}
@@ -64,10 +64,10 @@ export function ReplayDocument({ workflow, document }: { workflow: string; docum
     <Stack gap="sm">
       <Group gap="sm">
         <Button variant="default" size="xs" loading={replay.isPending} onClick={() => replay.mutate()}>
-          Replay it over recorded executions
+          Replay recorded executions
         </Button>
         <Text size="sm" c="dimmed">
-          Before it is published: whose path would it change?
+          See which executions this version would change before you publish it.
         </Text>
       </Group>
       <Replayed name="this document" replay={replay} version={null} />
@@ -81,7 +81,7 @@ function Replayed({ name, replay, version }: { name: string; replay: Asked; vers
   if (replay.isPending)
     return (
       <Text size="sm" c="dimmed" role="status">
-        Replaying. Long logs take some seconds…
+        Replaying. Long logs take a few seconds…
       </Text>
     );
   if (replay.error) return <Failed fault={replay.error} retry={replay.mutate} />;
@@ -90,7 +90,7 @@ function Replayed({ name, replay, version }: { name: string; replay: Asked; vers
   if (!items.length)
     return (
       <Text size="sm" role="status">
-        No execution is recorded yet, so there is nothing to replay.
+        No recorded executions to replay.
       </Text>
     );
   const left = items.filter((each) => !each.identical);

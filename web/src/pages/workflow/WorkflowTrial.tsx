@@ -4,18 +4,18 @@ import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { asProblem } from "../../api/client";
-import { flowActs, graphQuery, type Simulated, type SimulatedEvent } from "../../api/flows";
+import { flowActs, graphQuery, type Simulated, type SimulatedEvent } from "../../api/workflows";
 import { JsonTree } from "../../parts/BodyViewer";
 import { Faults } from "../../parts/Faults";
 import { ExecutionStatus, standing } from "./ExecutionTable";
+import { Moments, statesOf } from "./ExecutionTimeline";
 import { FlowGraph } from "./FlowGraph";
 import { readList, readObject } from "./json";
-import { Moments, statesOf } from "./Moments";
 import { firstInput, type Inputs } from "./StartForm";
 
 const EVENTS = '[{"type": "reply", "after": "1h", "data": {}}]';
 
-export function TryIt({ name, version, inputs }: { name: string; version: number; inputs: Inputs }) {
+export function WorkflowTrial({ name, version, inputs }: { name: string; version: number; inputs: Inputs }) {
   const [input, setInput] = useState(() => firstInput(inputs));
   const [events, setEvents] = useState("");
   const given = readObject(input);
@@ -28,10 +28,10 @@ export function TryIt({ name, version, inputs }: { name: string; version: number
       <Grid.Col span={{ base: 12, lg: 4 }}>
         <Card>
           <Title order={2} mb={4}>
-            Given
+            Trial input
           </Title>
           <Text size="sm" c="dimmed" mb="sm">
-            Days pass in a moment: every call succeeds, nothing is sent and nothing is kept.
+            Simulates the workflow: every call succeeds, and nothing is sent or stored.
           </Text>
           <Stack gap="sm">
             <JsonInput
@@ -40,18 +40,18 @@ export function TryIt({ name, version, inputs }: { name: string; version: number
               onChange={setInput}
               autosize
               minRows={3}
-              error={given ? undefined : "This is not a JSON object"}
+              error={given ? undefined : "Not a JSON object"}
               classNames={{ input: "mono" }}
             />
             <JsonInput
               label="Events"
-              description="What happens meanwhile, and how long after the start."
+              description="Events to deliver, with their delay after the start."
               placeholder={EVENTS}
               value={events}
               onChange={setEvents}
               autosize
               minRows={3}
-              error={happening ? undefined : "This is not a JSON list"}
+              error={happening ? undefined : "Not a JSON list"}
               classNames={{ input: "mono" }}
             />
             <Group>
@@ -61,10 +61,10 @@ export function TryIt({ name, version, inputs }: { name: string; version: number
                 disabled={!given || !happening}
                 onClick={() => play.mutate()}
               >
-                Try it
+                Run trial
               </Button>
             </Group>
-            {play.error ? <Faults fault={asProblem(play.error)} title="It could not be tried" /> : null}
+            {play.error ? <Faults fault={asProblem(play.error)} title="Trial failed" /> : null}
           </Stack>
         </Card>
       </Grid.Col>
@@ -74,7 +74,7 @@ export function TryIt({ name, version, inputs }: { name: string; version: number
         ) : (
           <Card>
             <Text size="sm" c="dimmed">
-              Try it, and what it would do stands here, step by step.
+              Run a trial to see each step here.
             </Text>
           </Card>
         )}
@@ -87,9 +87,9 @@ function Played({ name, version, played }: { name: string; version: number; play
   const graph = useQuery(graphQuery(name, version));
   return (
     <Stack>
-      <Card role="status" aria-label="How it ends">
+      <Card role="status" aria-label="Result">
         <Group gap="sm">
-          <Title order={2}>How it ends</Title>
+          <Title order={2}>Result</Title>
           <ExecutionStatus status={played.status} />
         </Group>
         {standing(played) !== played.status && (
@@ -99,13 +99,13 @@ function Played({ name, version, played }: { name: string; version: number; play
         )}
       </Card>
       {played.cut && (
-        <Alert color="orange" variant="light" title="It went on and on">
-          It was not followed beyond 2,000 turns.
+        <Alert color="orange" variant="light" title="Stopped after 2,000 turns">
+          The trial did not end within 2,000 turns.
         </Alert>
       )}
       <Card>
         <Title order={2} mb="sm">
-          What would happen
+          Timeline
         </Title>
         <Moments moments={played.timeline} isPlayed />
       </Card>
@@ -116,7 +116,7 @@ function Played({ name, version, played }: { name: string; version: number; play
       )}
       <Card>
         <Title order={2} mb="sm">
-          What would be sent
+          Calls and messages
         </Title>
         {played.effects.length ? (
           <JsonTree value={played.effects} />

@@ -3,28 +3,28 @@ import { Button, Group, Menu, Stack, Text, TextInput } from "@mantine/core";
 import { IconChevronDown } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type BulkCommand, flowActs, type Verb } from "../../api/flows";
 import type { ExecutionFilters } from "../../api/types";
+import { type BulkCommand, flowActs, type Verb } from "../../api/workflows";
 import { Dialog } from "../../parts/Dialog";
 import { Failed } from "../../parts/Outcomes";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 
 const VERBS: { verb: Verb; label: string; needsReason?: true }[] = [
   { verb: "retry", label: "Retry" },
   { verb: "resume", label: "Resume" },
   { verb: "pause", label: "Pause" },
-  { verb: "skip", label: "Skip a step", needsReason: true },
+  { verb: "skip", label: "Skip step", needsReason: true },
   { verb: "cancel", label: "Cancel", needsReason: true },
 ];
 
-export function OrderMany({ filters }: { filters: ExecutionFilters }) {
+export function BulkCommands({ filters }: { filters: ExecutionFilters }) {
   const [asked, setAsked] = useState<(typeof VERBS)[number] | null>(null);
   return (
     <>
       <Menu position="bottom-end">
         <Menu.Target>
           <Button variant="default" rightSection={<IconChevronDown size={16} />}>
-            All that match
+            All matching
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
@@ -59,7 +59,7 @@ function Ask({
     ...rest,
     ...(status && status !== "attention" ? { status } : {}),
     verb: asked.verb,
-    reason: reason.trim() || "asked for on the page",
+    reason: reason.trim() || "requested in the web UI",
   };
   const would = useQuery({
     queryKey: ["bulk", "executions", asked.verb, filters],
@@ -68,14 +68,14 @@ function Ask({
     gcTime: 0,
     retry: false,
   });
-  const give = useAct(() => flowActs.orderMany({ ...order, reason: reason.trim() }), {
+  const give = useAction(() => flowActs.orderMany({ ...order, reason: reason.trim() }), {
     done: (found) =>
-      `${asked.label}: ${found.ordered.toLocaleString()} ordered${found.more ? ", and more are left" : ""}`,
+      `${asked.label}: ${found.ordered.toLocaleString()} commands sent${found.more ? "; more executions match" : ""}`,
     after: close,
   });
   const count = would.data?.count ?? 0;
   return (
-    <Dialog onClose={close} title={`${asked.label}, all that match`}>
+    <Dialog onClose={close} title={`${asked.label}all matching executions`}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -90,10 +90,11 @@ function Ask({
               {would.data ? (
                 count ? (
                   <>
-                    <b>{count.toLocaleString()}</b> {count === 1 ? "execution allows" : "executions allow"} it now.
+                    <b>{count.toLocaleString()}</b> {count === 1 ? "execution allows" : "executions allow"} this
+                    command.
                   </>
                 ) : (
-                  "None of them allows it now."
+                  "None of the matching executions allows this command."
                 )
               ) : (
                 "Counting…"
@@ -102,7 +103,7 @@ function Ask({
           )}
           <TextInput
             label="Reason"
-            description="It stands in every log."
+            description="Recorded in each log."
             required={!!asked.needsReason}
             value={reason}
             onChange={(event) => setReason(event.currentTarget.value)}

@@ -7,7 +7,7 @@ import { scheduleWords } from "../../words/schedule";
 
 const NOT_TOLD = ["version", "updated_at", "created_at", "id", "next_run_at", "source", "schedule"];
 
-export function Rehearsal({ rehearsed, isNew }: { rehearsed: EndpointRehearsed; isNew: boolean }) {
+export function SavePreview({ rehearsed, isNew }: { rehearsed: EndpointRehearsed; isNew: boolean }) {
   const changed = rehearsed.changed.filter((name) => !NOT_TOLD.includes(name));
   const after = rehearsed.preview.after;
   const before = rehearsed.preview.before;
@@ -31,18 +31,18 @@ export function Rehearsal({ rehearsed, isNew }: { rehearsed: EndpointRehearsed; 
           </Group>
         ) : (
           <Text size="sm" c="dimmed">
-            Nothing changes.
+            No changes.
           </Text>
         ))}
       {!isNew && !rehearsed.next_run_at && changed.length > 0 && (
         <Text size="sm" c="dimmed">
-          The next run stays where it is.
+          The next run does not change.
         </Text>
       )}
       <Table verticalSpacing={3} withRowBorders={false} className="flush">
         <Table.Thead>
           <Table.Tr>
-            {!isNew && <Table.Th>Runs now planned</Table.Th>}
+            {!isNew && <Table.Th>Current schedule</Table.Th>}
             <Table.Th>{isNew ? "Next runs" : "After saving"}</Table.Th>
           </Table.Tr>
         </Table.Thead>

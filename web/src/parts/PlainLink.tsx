@@ -11,7 +11,7 @@ type Props = {
   title?: string;
 };
 
-export function Go({ to, children, plain, strong, className = "", title }: Props) {
+export function PlainLink({ to, children, plain, strong, className = "", title }: Props) {
   return (
     <a
       href={addressOf(to)}

@@ -1,23 +1,23 @@
 /** Executions that stopped at a failed step, and go on only when a person says how. Not there while none did. */
 import { Card, Group, Stack, Text, Title } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { executionsQuery } from "../../api/flows";
+import { executionsQuery } from "../../api/workflows";
 import { AnchorLink } from "../../parts/links";
 import { When } from "../../time/When";
-import { standing } from "../flow/ExecutionTable";
+import { standing } from "../workflow/ExecutionTable";
 
 const LISTED = 4;
 
-export function Stopped() {
+export function StoppedExecutions() {
   const stopped = useInfiniteQuery({ ...executionsQuery({ status: "attention" }, LISTED), refetchInterval: false }); // an event tells of each
   const shown = stopped.data?.pages[0]?.items ?? [];
   if (!shown.length) return null;
   return (
     <Card>
       <Group justify="space-between" mb="sm">
-        <Title order={2}>Workflows that wait for a person</Title>
+        <Title order={2}>Executions that need attention</Title>
         <AnchorLink to="/executions" search={{ status: "attention" }} size="sm">
-          All that wait
+          View all
         </AnchorLink>
       </Group>
       <Stack gap="sm">

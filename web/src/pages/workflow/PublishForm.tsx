@@ -4,10 +4,10 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { flowActs } from "../../api/flows";
+import { flowActs } from "../../api/workflows";
 import { Dialog } from "../../parts/Dialog";
 import { Faults } from "../../parts/Faults";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { ReplayDocument } from "./ReplayMany";
 
 const EXAMPLE_NAME = "order-follow-up";
@@ -43,11 +43,11 @@ export function PublishForm({ document, close }: { document: string; close: () =
     retry: false,
     staleTime: Infinity,
   });
-  const publish = useAct(() => flowActs.publish(text), {
+  const publish = useAction(() => flowActs.publish(text), {
     done: (result) =>
       result.new
         ? `${result.name} is published as version ${result.version}`
-        : "Nothing new: the newest version does the same",
+        : "No changes: the newest version is identical",
     after: (result) => {
       close();
       void navigate({ to: "/workflows/$workflow", params: { workflow: result.name }, ignoreBlocker: true });
@@ -55,11 +55,11 @@ export function PublishForm({ document, close }: { document: string; close: () =
   });
   const said = check.data;
   return (
-    <Dialog onClose={close} title="Publish a workflow" size="xl">
+    <Dialog onClose={close} title="Publish workflow" size="xl">
       <Stack>
         <Textarea
           label="Document"
-          description="Executions under way keep the version they began with."
+          description="Running executions keep their version."
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
           autosize
@@ -68,14 +68,14 @@ export function PublishForm({ document, close }: { document: string; close: () =
           classNames={{ input: "mono" }}
           data-autofocus
         />
-        {check.error ? <Faults fault={check.error} title="This is no workflow yet" /> : null}
+        {check.error ? <Faults fault={check.error} title="Not a valid workflow yet" /> : null}
         {said && !check.error && (
           <Alert
             color={said.new ? "cyan" : "gray"}
             variant="light"
             title={
               !said.new
-                ? "Nothing would change"
+                ? "No changes"
                 : said.before
                   ? `${said.after.name}: version ${said.before.version + 1}`
                   : `${said.after.name} is new`

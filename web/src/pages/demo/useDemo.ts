@@ -5,7 +5,7 @@ import { api, data } from "../../api/client";
 import { type DemoState, demoQuery } from "../../api/demo";
 import { endpointsQuery } from "../../api/queries";
 import type { EventShown, Run } from "../../api/types";
-import type { Lane, Phase } from "../../parts/Lanes";
+import type { Lane, Phase } from "../../parts/RunLanes";
 import { serverNow } from "../../time/clock";
 
 const STEP_MS = 500;
@@ -20,7 +20,7 @@ export type Day = {
 };
 
 /** The day's minute between two answers, as the clock goes on. */
-export function useDay(): { day: Day | null; fault: Error | null } {
+export function useDemo(): { day: Day | null; fault: Error | null } {
   const { data: found, error: fault } = useQuery(demoQuery);
   const [, tick] = useState(0);
   useEffect(() => {

@@ -4,7 +4,7 @@ import { useDocumentTitle } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { Logo } from "../shell/Logo";
 
-export function Door({ title, children }: { title: string; children: ReactNode }) {
+export function AuthLayout({ title, children }: { title: string; children: ReactNode }) {
   useDocumentTitle(`${title} · Mainspring`);
   return (
     <Center mih="100vh" p="md" component="main">

@@ -4,7 +4,7 @@ import { IconArrowBackUp, IconBulb } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { acts, bulkAct } from "../../api/acts";
+import { acts, bulkAct } from "../../api/actions";
 import { endpointsQuery, eventsQuery } from "../../api/queries";
 import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
@@ -12,14 +12,14 @@ import { Confirm } from "../../parts/Confirm";
 import { Feed } from "../../parts/Feed";
 import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { isForever } from "../../time/format";
 import { When } from "../../time/When";
 import { actorWords, isPlanner } from "../../words/actor";
 import { duration } from "../../words/duration";
 import { scheduleWords } from "../../words/schedule";
 
-export function Done() {
+export function PlannerChanges() {
   const adapting = useInfiniteQuery(endpointsQuery({ state: "adapting" }, 100));
   const paused = useInfiniteQuery(endpointsQuery({ state: "paused" }, 100));
   const fired = useQuery(eventsQuery({ type: "rule.fired" }, 100));
@@ -38,14 +38,13 @@ export function Done() {
     return (
       <Empty
         icon={IconBulb}
-        title="The planner has changed nothing yet"
+        title="No planner changes yet"
         command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m"
         action={
-          <Button onClick={() => void navigate({ to: "/planner", search: { tab: "rules" } })}>To the rules</Button>
+          <Button onClick={() => void navigate({ to: "/planner", search: { tab: "rules" } })}>Go to rules</Button>
         }
       >
-        When a rule or the model changes when an endpoint runs, it stands here with its reason, and a button that takes
-        it back.
+        When a rule or the model changes a schedule, the change appears here with its reason. You can undo it.
       </Empty>
     );
   }
@@ -59,13 +58,13 @@ export function Done() {
       )}
       <Card>
         <Title order={2} mb="sm">
-          What rules did lately
+          Recent rule matches
         </Title>
         {events.length ? (
           <Feed events={events} />
         ) : (
           <Text size="sm" c="dimmed">
-            No rule has fired among the newest events.
+            No rule has matched recently.
           </Text>
         )}
       </Card>
@@ -93,26 +92,26 @@ function hinted(endpoint: Endpoint): Change[] {
 function asleep(endpoint: Endpoint): Change[] {
   const author = endpoint.pause_author;
   if (!isPlanner(author)) return [];
-  const until = isForever(endpoint.paused_until) ? "it is resumed" : <When at={endpoint.paused_until} />;
-  return [{ endpoint, runs: "not at all", until, author, reason: endpoint.pause_reason, isPause: true }];
+  const until = isForever(endpoint.paused_until) ? "resumed" : <When at={endpoint.paused_until} />;
+  return [{ endpoint, runs: "paused", until, author, reason: endpoint.pause_reason, isPause: true }];
 }
 
 function InForce({ changed }: { changed: Change[] }) {
   const mayRun = useMay("run");
   const [asked, setAsked] = useState(false);
-  const undo = useAct(
+  const undo = useAction(
     ({ endpoint, isPause }: Change) => (isPause ? acts.resume(endpoint.id) : acts.clearHints(endpoint.id)),
-    { done: "Undone: its own schedule is back, until a rule or the model asks again" },
+    { done: "Undone; the original schedule applies until a rule or the model changes it again" },
   );
   const byPlanner = changed.filter((each) => isPlanner(each.author));
-  const all = useAct(() => undoAll(byPlanner), {
+  const all = useAction(() => undoAll(byPlanner), {
     done: (count) => `Undone for ${count}`,
     after: () => setAsked(false),
   });
   return (
     <Card padding={0} pb={changed.length ? 0 : "md"}>
       <Group justify="space-between" p="md" pb="xs">
-        <Title order={2}>In force now</Title>
+        <Title order={2}>Active changes</Title>
         {mayRun && byPlanner.length > 1 && (
           <Button
             size="compact-sm"
@@ -126,7 +125,7 @@ function InForce({ changed }: { changed: Change[] }) {
       </Group>
       {!changed.length && (
         <Text size="sm" c="dimmed" px="md">
-          Every endpoint runs by its own schedule.
+          All endpoints run on their original schedule.
         </Text>
       )}
       {changed.length > 0 && (
@@ -186,7 +185,7 @@ function InForce({ changed }: { changed: Change[] }) {
       <Confirm
         opened={asked}
         onClose={() => setAsked(false)}
-        title="Undo all that the planner has in force?"
+        title="Undo all planner changes?"
         verb="Undo all"
         busy={all.isPending}
         onConfirm={() => all.mutate(undefined)}

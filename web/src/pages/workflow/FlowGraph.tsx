@@ -1,6 +1,6 @@
 /** A workflow as a picture: its steps, the ways between them, and where executions are. */
 import { type KeyboardEvent, useId, useMemo } from "react";
-import type { Graph } from "../../api/flows";
+import type { Graph } from "../../api/workflows";
 import { BOX, layout, type Placed } from "./layout";
 
 export type StepState = "done" | "here" | "failed" | "left";

@@ -1,10 +1,10 @@
 import { Button, Code, Group, JsonInput, Stack, Text, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { flowActs } from "../../api/flows";
+import { flowActs } from "../../api/workflows";
 import { Dialog } from "../../parts/Dialog";
 import { Faults } from "../../parts/Faults";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { readObject } from "./json";
 
 const EMPTY: Record<string, unknown> = {
@@ -35,7 +35,7 @@ export function StartForm({ workflow, close }: Props) {
   const [correlation, setCorrelation] = useState("");
   const navigate = useNavigate();
   const parsed = readObject(input);
-  const start = useAct(() => flowActs.start(workflow.name, { input: parsed ?? {}, correlation }), {
+  const start = useAction(() => flowActs.start(workflow.name, { input: parsed ?? {}, correlation }), {
     quiet: true,
     done: "Started",
     after: (made) => {
@@ -48,7 +48,7 @@ export function StartForm({ workflow, close }: Props) {
       <Stack>
         {wanted.length > 0 && (
           <Text size="sm" c="dimmed">
-            It takes{" "}
+            Inputs:{" "}
             {wanted.map(([name, about], place) => (
               <span key={name}>
                 {place ? ", " : ""}
@@ -64,17 +64,17 @@ export function StartForm({ workflow, close }: Props) {
           onChange={setInput}
           autosize
           minRows={4}
-          error={parsed ? undefined : "This is not a JSON object"}
+          error={parsed ? undefined : "Not a JSON object"}
           classNames={{ input: "mono" }}
           data-autofocus
         />
         <TextInput
           label="Correlation key"
-          description="What events may be addressed to, such as order-7."
+          description="Identifies the execution for events, for example order-7."
           value={correlation}
           onChange={(event) => setCorrelation(event.currentTarget.value)}
         />
-        {start.error ? <Faults fault={start.error} title="It was not started" /> : null}
+        {start.error ? <Faults fault={start.error} title="Could not start" /> : null}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
             Cancel

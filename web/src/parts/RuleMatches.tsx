@@ -5,12 +5,12 @@ import { local } from "../time/format";
 
 const HEIGHT = 34;
 
-export function Fired({ tested }: { tested: RulesTested }) {
+export function RuleMatches({ tested }: { tested: RulesTested }) {
   const count = tested.runs.length;
   if (!count)
     return (
       <Text size="sm" c="dimmed">
-        Nothing is recorded yet to test it against.
+        No recorded runs to test the rule on.
       </Text>
     );
   const fired = tested.runs.filter((run) => run.fired.length).length;
@@ -36,12 +36,12 @@ export function Fired({ tested }: { tested: RulesTested }) {
             fill={run.fired.length ? "var(--calm)" : run.faults.length ? "var(--warn)" : "var(--idle)"}
             fillOpacity={run.fired.length ? 1 : 0.5}
           >
-            <title>{`${local(run.at)}: ${run.fired.length ? "fires" : (run.faults[0] ?? "does not fire")}`}</title>
+            <title>{`${local(run.at)}: ${run.fired.length ? "matches" : (run.faults[0] ?? "no match")}`}</title>
           </rect>
         ))}
       </svg>
       <Text size="sm" role="status">
-        It would have fired {fired === 1 ? "once" : `${fired} times`} in the last {count} runs of{" "}
+        The rule would have matched {fired === 1 ? "once" : `${fired} times`} in the last {count} runs of{" "}
         {tested.endpoints.join(", ")}.
       </Text>
       {fault && (

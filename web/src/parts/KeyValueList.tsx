@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 export type Fact = [string, ReactNode];
 
 /** Names and values, one a line. */
-export function Facts({ rows }: { rows: Fact[] }) {
+export function KeyValueList({ rows }: { rows: Fact[] }) {
   return (
     <dl style={{ display: "grid", gridTemplateColumns: "minmax(90px, auto) 1fr", gap: "4px 16px", margin: 0 }}>
       {rows.map(([name, value]) => (

@@ -1,6 +1,6 @@
 /** What happened in an execution, or would happen, as words and as states of a graph. */
 import { Group, Stack, Text } from "@mantine/core";
-import type { Moment } from "../../api/flows";
+import type { Moment } from "../../api/workflows";
 import { useTimeMode, When } from "../../time/When";
 import { actorWords } from "../../words/actor";
 import { span } from "../../words/duration";
