@@ -5,10 +5,12 @@ from typing import get_args
 
 from httpx2 import AsyncClient
 
-from mainspring.api.models import answers
 from mainspring.domain.run import Body, RunStatus
 from mainspring.ports.filters import StatusFilter
 from mainspring.ports.stores import Stores
+from mainspring.views.event import EventView
+from mainspring.views.job import JobView
+from mainspring.views.run import RunDetailView, RunView
 from tests.api.acting import fault, make
 from tests.api.app import client_of
 from tests.peers.journal import Journal
@@ -27,7 +29,7 @@ async def test_job_is_made_read_changed_paused_resumed_and_archived(api: AsyncCl
     archived = (await api.post("/api/v1/jobs/daily/archive")).json()
 
     assert made.status_code == 201
-    assert set(made.json()) == set(answers.JobView.model_fields)
+    assert set(made.json()) == set(JobView.model_fields)
     assert (renamed["name"], renamed["description"]) == ("daily", "After hours.")
     assert (stopped["status"], stopped["next_run_at"]) == ("job-paused", None)
     assert [each["status"] for each in (paused, resumed, archived)] == ["paused", "active", "archived"]
@@ -56,7 +58,7 @@ async def test_runs_are_listed_newest_first_in_pages(api: AsyncClient, stores: S
     assert [each["slot_at"][14:16] for each in both] == ["02", "01", "00"]
     assert both == of_endpoint["items"]
     assert rest["next_cursor"] is None
-    assert set(both[0]) == set(answers.RunView.model_fields)
+    assert set(both[0]) == set(RunView.model_fields)
 
 
 async def test_runs_are_filtered(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
@@ -87,7 +89,7 @@ async def test_run_is_told_in_full_with_its_body_as_harmless_text(
     run = (await api.get(f"/api/v1/runs/{ended.run_id}")).json()
     body = (await api.get(f"/api/v1/runs/{ended.run_id}/body")).json()
 
-    assert set(run) == set(answers.RunDetailView.model_fields)
+    assert set(run) == set(RunDetailView.model_fields)
     assert run["trail"][0]["verdict"] == "won"
     assert body == run["body"]
     assert body["text"] == "<script>alert(1)</script>\\x1b[31m\ufffd\ufffd"
@@ -127,7 +129,7 @@ async def test_events_are_read_on_without_gap_or_repetition(api: AsyncClient, st
     assert [(each["type"], each["endpoint"]) for each in since["items"]] == [("endpoint.created", "b")]
     assert again["items"] == []
     assert everything["items"] == [*first["items"], *since["items"]]
-    assert set(first["items"][0]) == set(answers.EventView.model_fields)
+    assert set(first["items"][0]) == set(EventView.model_fields)
     (only,) = (await api.get("/api/v1/events?type=endpoint.created&endpoint=a")).json()["items"]
     assert only["data"]["name"] == "a"
 

@@ -52,6 +52,7 @@ def test_report_as_json(shell: Shell, file: Path) -> None:
     file.write_text(ONE.replace("30s", "1m"))
 
     assert shell.json("apply", str(file)) == {
+        "dry_run": False,
         "written": True,
         "sources": ["shop"],
         "counts": {"created": 0, "changed": 1, "archived": 0, "deleted": 0, "unchanged": 0},

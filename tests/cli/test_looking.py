@@ -127,7 +127,7 @@ def test_test_run_is_recorded_and_changes_no_schedule(any_shell: Shell, tmp_path
     assert (tested["status"], tested["trigger"], tested["status_code"]) == ("success", "test", 200)
     assert tested["body"]["text"] == '{"ok": true}'
     assert tested["address"] == "127.0.0.1"
-    assert set(tested["phases"]) == {"dns_us", "connect_us", "tls_us", "first_byte_us"}
+    assert set(tested["phases"]) == {"dns_us", "connect_us", "tls_us", "first_byte_us", "total_us"}
     assert any_shell.json("endpoint", "show", "health") == before
     (run,) = any_shell.json("runs", "health")
     assert list(run) == RUN_FIELDS

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.cli.remote import endpoint_of, run_of
-from mainspring.views.shapes import endpoint_shape, run_shape
+from mainspring.cli.remote import endpoint_of
+from mainspring.views.shapes import endpoint_shape
 from mainspring.wiring.clock import SystemClock
 from tests.cli.local_and_remote import Pair, timeless
 from tests.cli.shell import Shell
@@ -140,12 +140,10 @@ async def test_shapes_are_read_back_whole(pair: Pair) -> None:
     batch = await claim(pair.stores)
     running = await pair.json("endpoint", "show", "health")
     await pair.stores.schedule.finish([finished(each) for each in batch.claims])
-    (run,) = await pair.json("runs")
 
     now = SystemClock().now()
     assert endpoint_shape(endpoint_of(shape), "default", now) == shape
     assert endpoint_shape(endpoint_of(running), "default", now) == running
-    assert run_shape(run_of(run), "health") == run
 
 
 async def test_command_that_needs_the_machine_says_so(pair: Pair) -> None:

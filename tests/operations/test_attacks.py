@@ -392,6 +392,6 @@ async def rewrite(desk: Desk, vandal: Vandal, execution_id: str, with_checkpoint
 
 
 def _plain(value: object) -> Tree:
-    from mainspring.views.workflow_shapes import plain
+    from mainspring.views.workflow import plain
 
     return plain(value)

@@ -13,7 +13,7 @@ from mainspring.operations.backtest import BacktestRequest, run_backtest
 from mainspring.operations.endpoints import Desk, add_endpoint
 from mainspring.operations.rules import add_rules, check_rules, find_owner, try_rules
 from mainspring.simulation.comparison import comparison
-from mainspring.views.planner_shapes import backtest_shape
+from mainspring.views.backtest import Backtest
 from mainspring.workers.planner import Planner
 
 
@@ -37,11 +37,11 @@ async def test_changed_rules_are_compared_with_those_that_are_kept(desk: Desk, c
         owner,
         BacktestRequest(rules=[{"name": "busy", "when": "body.depth > 10", "interval": "30s", "ttl": "2m"}]),
     )
-    told = backtest_shape(changed)
+    told = Backtest.of(changed).as_json()
 
-    assert told["calls"]["changed"] > told["calls"]["present"]  # type: ignore[index]  # a mapping
-    assert [each["rule"] for each in told["differs"]["only_changed"]] == ["busy"]  # type: ignore[index]  # a mapping
-    assert told["failures"][0]["seen_after_s"]["changed"] < 1  # type: ignore[index]  # a list
+    assert told["calls"]["changed"] > told["calls"]["present"]
+    assert [each["rule"] for each in told["differs"]["only_changed"]] == ["busy"]
+    assert told["failures"][0]["seen_after_s"]["changed"] < 1
 
 
 async def test_page_shows_lanes_failures_and_decisions(desk: Desk, clock: FixedClock) -> None:

@@ -9,7 +9,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Problem } from "./api/client";
 import { watchReach } from "./api/reach";
-import { begin, makeRouter } from "./router";
+import { makeRouter, prefetch } from "./router";
 import { theme } from "./theme";
 import { TimeModeProvider } from "./time/When";
 
@@ -31,7 +31,7 @@ const client = new QueryClient({
 });
 watchReach();
 const router = makeRouter(client);
-begin(router);
+prefetch(router);
 // The frame of the document stays until the page can take its place; where that takes long, the page says so itself.
 await Promise.race([router.load(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
 

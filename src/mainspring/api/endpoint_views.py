@@ -13,11 +13,13 @@ from mainspring.operations.runs import find_wait
 from mainspring.ports.filters import EndpointListFilter, RunListFilter
 from mainspring.ports.notifications import DeliveryFilter
 from mainspring.ports.workflows import ExecutionFilter
+from mainspring.views.decision import PlannedRunView
+from mainspring.views.job import JobDryRun
 from mainspring.views.sentences import EndpointSight
-from mainspring.views.shapes import Shape, decision_shape, endpoint_shape, instant, job_shape
+from mainspring.views.shapes import Shape, endpoint_shape, instant
+from mainspring.views.view import TotalView
 
 PREVIEWED = 5
-MOVED_MAX = 100
 
 Act = Callable[[Desk], Awaitable[Change]]
 
@@ -37,12 +39,11 @@ async def tell(desk: Desk, endpoint: Endpoint) -> Shape:
 
 async def total_of(
     desk: Desk, wanted: EndpointListFilter | RunListFilter | ExecutionFilter | DeliveryFilter, with_total: bool
-) -> Shape | None:
+) -> TotalView | None:
     """How many a list has in all, where that was asked for."""
     if not with_total:
         return None
-    total = await desk.stores.look.total(desk.tenant_id, wanted)
-    return {"count": total.count, "is_exact": total.is_exact}
+    return TotalView.from_value(await desk.stores.look.total(desk.tenant_id, wanted))
 
 
 async def act_on_endpoint(desk: Desk, act: Act, dry_run: bool) -> Shape:
@@ -71,23 +72,10 @@ async def rehearse_endpoint(desk: Desk, act: Callable[[Desk], Awaitable[object]]
     }
 
 
-async def rehearse_job(desk: Desk, act: Callable[[Desk], Awaitable[Job]], before: Job | None) -> Shape:
+async def rehearse_job(desk: Desk, act: Callable[[Desk], Awaitable[Job]], before: Job | None) -> JobDryRun:
     there, rehearsed = dry_run(desk)
     after = await act(there)
-    moved = [
-        {"id": old.id, "name": old.name, "next_run_at": _moved(old.next_run_at, new.next_run_at)}
-        for old, new in rehearsed.changed
-        if old is not None and new is not None and old.next_run_at != new.next_run_at
-    ]
-    old_job, new_job = job_shape(before) if before else None, job_shape(after)
-    return {
-        "dry_run": True,
-        "before": old_job,
-        "after": new_job,
-        "changed": differences(old_job, new_job),
-        "endpoints_changed": sum(old != new for old, new in rehearsed.changed),
-        "endpoints": moved[:MOVED_MAX],
-    }
+    return JobDryRun.of(before, after, rehearsed.changed)
 
 
 def compared(before: Shape | None, after: Shape | None) -> Shape:
@@ -104,7 +92,7 @@ def _moved(before: datetime | None, after: datetime | None) -> Shape:
     return {"before": instant(before), "after": instant(after)}
 
 
-def _previewed(desk: Desk, endpoint: Endpoint | None, now: datetime) -> list[Shape]:
+def _previewed(desk: Desk, endpoint: Endpoint | None, now: datetime) -> list[PlannedRunView]:
     if endpoint is None:
         return []
-    return [decision_shape(decision) for decision in preview(endpoint, now, PREVIEWED, desk.cron)]
+    return [PlannedRunView.of(decision) for decision in preview(endpoint, now, PREVIEWED, desk.cron)]

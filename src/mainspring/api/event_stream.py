@@ -6,7 +6,6 @@ last id it received misses nothing and sees nothing twice.
 """
 
 import asyncio
-import json
 import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from mainspring.domain.event import EventType, StoredEvent
 from mainspring.event_feed import CutOff, Feed, Step
 from mainspring.operations.endpoints import Desk
-from mainspring.views.shapes import event_shape
+from mainspring.views.event import EventView
 
 RETRY_MS = 2_000  # how long a client waits before it reconnects
 STEP_S = 2.5  # how often a silent stream wakes up
@@ -173,7 +172,7 @@ def _pieces(blocks: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _block(stored: StoredEvent, endpoint: str | None) -> bytes:
-    data = json.dumps(event_shape(stored, endpoint), ensure_ascii=False, separators=(",", ":"))
+    data = EventView.of(stored, endpoint).model_dump_json()
     return f"event: {stored.event.type.value}\n{_id(stored.cursor)}data: {data}\n\n".encode()
 
 

@@ -11,7 +11,6 @@ from mainspring.domain.access.account import Proof, digest
 from mainspring.domain.access.scope import Principal
 from mainspring.domain.notify.subscription import DestinationKind
 from mainspring.domain.run import RunStatus
-from mainspring.views.shapes import Shape
 
 
 def sends_links(request: Request) -> bool:
@@ -26,28 +25,30 @@ def proof_of(request: Request, principal: Principal) -> str:
     return Proof.OPERATOR if principal.is_operator else ""
 
 
-async def hand_out(request: Request, email: str, token: str, what: str, *, to_operator: bool = False) -> Shape:
-    """Sends the link, or shows it. `what` is a sentence that states its purpose.
+async def hand_out(
+    request: Request, email: str, token: str, what: str, *, to_operator: bool = False
+) -> tuple[str | None, bool]:
+    """Sends the link, or returns it; the second value says whether it was sent. `what` states its purpose.
 
     An operator is shown a link that cannot be sent: operators can set any password anyway.
     """
     if not token:
-        return {"link": None, "emailed": False}
+        return None, False
     context: Context = request.app.state.context
     if not sends_links(request):
-        return {"link": link_of(context.settings.public_url or str(request.base_url), token), "emailed": False}
+        return link_of(context.settings.public_url or str(request.base_url), token), False
     link = link_of(context.settings.site, token)
     text = f"{what}\n\n{link}\n\nThe link works once, within 24 hours. If you did not expect this email, ignore it."
     message_id = f"link-{digest(token)[:32]}"
     sent = await context.messengers[DestinationKind.MAIL].send(email, "Your link", text, message_id)
     if sent.status is not RunStatus.SUCCESS:
         if to_operator:
-            return {"link": link, "emailed": False}
+            return link, False
         raise HttpProblem(
             "conflict",
             f"the link for {email} could not be sent: {sent.error}; check MAINSPRING_SMTP_URL, then try again",
         )
-    return {"link": None, "emailed": True}
+    return None, True
 
 
 def link_of(site: str, token: str) -> str:

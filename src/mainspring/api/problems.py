@@ -23,6 +23,7 @@ from mainspring.domain.errors import (
     Conflict,
     InvalidInput,
     MainspringError,
+    NotFound,
     QuotaExceeded,
     TooManyRequests,
     did_you_mean,
@@ -142,8 +143,11 @@ def of_error(fault: MainspringError, request_id: str) -> Response:
     match fault:
         case InvalidWorkflow():
             errors = [_in_document(each) for each in fault.faults[:FAULTS_MAX]]
-        case Conflict(kind="execution"):
-            allowed = fault.allowed
+        case NotFound():
+            more = {"subject": fault.kind, "suggestion": fault.suggestion}
+        case Conflict():
+            allowed = fault.allowed if fault.kind == "execution" else None
+            more = {"subject": fault.kind}
         case InvalidInput():
             errors = [{"pointer": pointer_of(fault.field), "detail": detail}]
         case CodeRequired():
@@ -171,7 +175,8 @@ def pointer_of(field: str) -> str:
 
 
 def _in_document(fault: DocumentFault) -> Fault:
-    return {"pointer": "/document", "path": fault.path, "line": fault.line, "detail": str(fault)}
+    place = {"pointer": "/document", "path": fault.path, "line": fault.line}
+    return {**place, "message": fault.message, "detail": str(fault)}
 
 
 def unforeseen_detail(request_id: str) -> str:

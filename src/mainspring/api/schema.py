@@ -74,9 +74,12 @@ PROBLEM: Document = {
                     "in": {"type": "string", "enum": ["query", "path", "header", "cookie"]},
                     "path": {"type": "string", "description": "Path in a workflow document: `steps[2].wait`."},
                     "line": {"type": ["integer", "null"], "description": "Line in the document, if known."},
+                    "message": {"type": "string", "description": "The detail without the place."},
                 },
             },
         },
+        "subject": {"type": "string", "description": "The kind of thing that was not found, or is in conflict."},
+        "suggestion": {"type": ["string", "null"], "description": "The name that was probably meant."},
         "allowed": {
             "type": "array",
             "items": {"type": "string"},

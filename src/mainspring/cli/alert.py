@@ -4,22 +4,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli import remote_values
-from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all, current_settings, fail_unless
 from mainspring.cli.endpoint_output import note_if_managed
 from mainspring.cli.output import Output, say, show_json
-from mainspring.cli.remote import PAGE
+from mainspring.cli.remote import PAGE, read_deliveries
 from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.cli.webhook import DeliveriesThatAre, read_delivery_status, show_deliveries, state_of
+from mainspring.cli.webhook import DeliveriesThatAre, read_delivery_status, show_deliveries
 from mainspring.domain.duration import format_duration, parse_duration_ms
-from mainspring.views.shapes import alert_shape, outcome_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.notify.delivery import Delivery
-    from mainspring.domain.notify.subscription import Destination, Subscription
+    from mainspring.domain.notify.subscription import Destination
     from mainspring.domain.run import Outcome
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.notification import AlertView, DeliveryView
 
 app = CommandApp("Alerts: who is told when something breaks or recovers.")
 
@@ -68,14 +66,16 @@ def add(
 ) -> None:
     """Tell somebody of changes of state, once for each."""
     from mainspring.operations.alerts import AlertDraft, add_alert
+    from mainspring.views.notification import AlertView
     from mainspring.wiring.outbound import open_messengers
 
     given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
     draft = AlertDraft(**{"name": name, "to": (), **given})  # type: ignore[arg-type]  # fields of the draft
     messengers = open_messengers(current_settings())
-    alert = ask(
+    alert = ask_for(
+        AlertView,
         lambda desk: add_alert(desk, messengers, draft),
-        lambda client: remote_values.alert_of(client.alerts.create(**_plain({"name": name, "to": (), **given}))),
+        lambda client: client.alerts.create(**_plain({"name": name, "to": (), **given})),
     )
     _said(alert, output, f"added alert {alert.name!r}; try it: mainspring alert test {alert.name!r}")
 
@@ -85,19 +85,17 @@ def list_alerts(output: OutputOption = Output.TABLE) -> None:
     """List the alerts."""
     from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import list_subscriptions
+    from mainspring.views.notification import AlertView
 
-    found = ask(
+    found = ask_for_all(
+        AlertView,
         lambda desk: list_subscriptions(desk, SubscriptionKind.ALERT),
-        lambda client: [remote_values.alert_of(shape) for shape in client.alerts.list()["items"]],
+        lambda client: client.alerts.list()["items"],
     )
-    shapes = [alert_shape(alert) for alert in found]
     if output is Output.JSON:
-        show_json(shapes)
+        show_json(found)
         return
-    rows = [
-        (alert.name, state_of(alert), _listed(shape["kinds"]), _listed(shape["to"]))
-        for alert, shape in zip(found, shapes, strict=True)
-    ]
+    rows = [(alert.name, alert.state, ", ".join(alert.kinds), ", ".join(alert.to)) for alert in found]
     columns = (Column("ALERT", can_cut=True), Column("STATE"), Column("TELLS", can_cut=True), Column("TO", tail=True))
     show_table(columns, rows, "No alert yet. Add one: mainspring alert add ops --to ops@example.com")
 
@@ -106,27 +104,26 @@ def list_alerts(output: OutputOption = Output.TABLE) -> None:
 def show(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     """Show one alert."""
     from mainspring.operations.alerts import find_alert
+    from mainspring.views.notification import AlertView
 
-    alert = ask(lambda desk: find_alert(desk, name), lambda client: remote_values.alert_of(client.alerts.read(name)))
-    shape = alert_shape(alert)
+    alert = ask_for(AlertView, lambda desk: find_alert(desk, name), lambda client: client.alerts.read(name))
     if output is Output.JSON:
-        show_json(shape)
+        show_json(alert)
         return
-    about = shape["endpoint_id"] or shape["job_id"] or "everything"
     pairs = [
         ("alert", alert.name),
         ("id", alert.id),
-        ("state", state_of(alert)),
-        ("tells", _listed(shape["kinds"])),
-        ("about", str(about)),
-        ("failing after", f"{shape['failures']} failures in a row"),
-        ("to", _listed(shape["to"])),
-        ("cooldown", format_duration(int(str(shape["cooldown_ms"])))),
+        ("state", alert.state),
+        ("tells", ", ".join(alert.kinds)),
+        ("about", alert.endpoint_id or alert.job_id or "everything"),
+        ("failing after", f"{alert.failures} failures in a row"),
+        ("to", ", ".join(alert.to)),
+        ("cooldown", format_duration(alert.cooldown_ms)),
     ]
-    if shape["quiet"]:
-        pairs.append(("quiet hours", f"{shape['quiet']} {shape['timezone']}, {shape['during_quiet']}"))
-    if shape["description"]:
-        pairs.append(("description", str(shape["description"])))
+    if alert.quiet:
+        pairs.append(("quiet hours", f"{alert.quiet} {alert.timezone}, {alert.during_quiet}"))
+    if alert.description:
+        pairs.append(("description", alert.description))
     show_fields(pairs)
 
 
@@ -151,6 +148,7 @@ def edit(
     from msgspec.structs import replace
 
     from mainspring.operations.alerts import edit_alert
+    from mainspring.views.notification import AlertView
     from mainspring.wiring.outbound import open_messengers
 
     given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
@@ -159,9 +157,10 @@ def edit(
     if enabled is not None:
         given["enabled"] = enabled
     messengers = open_messengers(current_settings())
-    alert = ask(
+    alert = ask_for(
+        AlertView,
         lambda desk: edit_alert(desk, messengers, name, lambda draft: replace(draft, **given)),
-        lambda client: remote_values.alert_of(client.alerts.update(name, **_plain(given))),
+        lambda client: client.alerts.update(name, **_plain(given)),
     )
     _said(alert, output, f"changed alert {alert.name!r}")
     note_if_managed(alert.name, alert.managed_by)
@@ -172,26 +171,24 @@ def delete(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     """Delete an alert; what was on its way is not sent any more."""
     from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import delete_subscription
+    from mainspring.views.view import Deleted
 
-    async def work(desk: "Desk") -> tuple[str, str]:
-        alert = await delete_subscription(desk, SubscriptionKind.ALERT, name)
-        return alert.id, alert.name
-
-    def remotely(client: "Client") -> tuple[str, str]:
-        gone = client.alerts.delete(name)
-        return gone["id"], gone["name"]
-
-    alert_id, alert_name = ask(work, remotely)
+    gone = ask_for(
+        Deleted,
+        lambda desk: delete_subscription(desk, SubscriptionKind.ALERT, name),
+        lambda client: client.alerts.delete(name),
+    )
     if output is Output.JSON:
-        show_json({"id": alert_id, "name": alert_name, "deleted": True})
+        show_json(gone)
     else:
-        say(f"deleted alert {alert_name!r}")
+        say(f"deleted alert {gone.name!r}")
 
 
 @app.command("test")
 def send_test(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     """Send a test message every way the alert goes, now, and tell how each went."""
     from mainspring.operations.alerts import test_alert
+    from mainspring.views.notification import AlertTest
     from mainspring.wiring.outbound import open_caller, open_messengers
 
     settings = current_settings()
@@ -203,20 +200,13 @@ def send_test(name: AlertName, output: OutputOption = Output.TABLE) -> None:
         finally:
             await caller.aclose()
 
-    def remotely(client: "Client") -> list[tuple["Destination", "Outcome"]]:
-        return [
-            (remote_values.channel_of(way["to"]), remote_values.tried_of(way))
-            for way in client.alerts.test(name)["ways"]
-        ]
-
-    outcomes = ask(work, remotely)
+    tested = ask_for(AlertTest, work, lambda client: client.alerts.test(name))
     if output is Output.JSON:
-        show_json([{"to": channel.shown, **outcome_shape(outcome)} for channel, outcome in outcomes])
+        show_json(tested.ways)
     else:
-        for channel, outcome in outcomes:
-            went = "delivered" if outcome.status == "success" else f"not delivered: {outcome.error}"
-            say(f"{channel.shown}: {went}")
-    fail_unless(all(outcome.status == "success" for _, outcome in outcomes))
+        for way in tested.ways:
+            say(f"{way.to}: {'delivered' if way.ok else f'not delivered: {way.error}'}")
+    fail_unless(tested.ok)
 
 
 @app.command("deliveries")
@@ -230,16 +220,18 @@ def deliveries(
     from mainspring.operations.alerts import find_alert
     from mainspring.operations.subscriptions import list_deliveries
     from mainspring.ports.notifications import DeliveryFilter
+    from mainspring.views.notification import DeliveryDetailView
 
     wanted = read_delivery_status(status)
 
-    async def work(desk: "Desk") -> list["Delivery"]:
-        return await list_deliveries(desk, DeliveryFilter((await find_alert(desk, name)).id, wanted, limit=count))
+    async def work(desk: "Desk") -> list["DeliveryView"]:
+        chosen = DeliveryFilter((await find_alert(desk, name)).id, wanted, limit=count)
+        return [DeliveryDetailView.of(each) for each in await list_deliveries(desk, chosen)]
 
-    def remotely(client: "Client") -> list["Delivery"]:
+    def remotely(client: "Client") -> list["DeliveryView"]:
         alerts: Any = client.alerts  # its types are the API's words
         found = alerts.iterate_deliveries(name, status=wanted, limit=min(count, PAGE))
-        return remote_values.deliveries_of(client, found, count, in_full=output is Output.JSON)
+        return read_deliveries(client, found, count, in_full=output is Output.JSON)
 
     show_deliveries(ask(work, remotely), output)
 
@@ -276,12 +268,8 @@ def _plain(given: dict[str, object]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
 
-def _said(alert: "Subscription", output: Output, sentence: str) -> None:
+def _said(alert: "AlertView", output: Output, sentence: str) -> None:
     if output is Output.JSON:
-        show_json(alert_shape(alert))
+        show_json(alert)
     else:
         say(sentence)
-
-
-def _listed(values: object) -> str:
-    return ", ".join(values) if isinstance(values, list) else ""

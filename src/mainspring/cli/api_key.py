@@ -1,25 +1,21 @@
 """`mainspring apikey ...`: the keys by which programs use the API of the tenant (MAINSPRING_TENANT)."""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli import remote_values
 from mainspring.cli.command import CommandApp, OutputOption, ask
-from mainspring.cli.output import Output, note, say, show_json
+from mainspring.cli.output import Output, note, now, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.access.scope import Scope
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.views.sentences import when
-from mainspring.views.shapes import api_key_shape
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mainspring.client import Client
-    from mainspring.domain.access.account import ApiKey
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.api_key import ApiKeyCreated, ApiKeyView
 
 app = CommandApp("API keys, by which programs are known.")
 
@@ -36,22 +32,26 @@ def create(
 ) -> None:
     """Make an API key and show it, once."""
     from mainspring.operations.api_keys import NewApiKey, add_api_key
+    from mainspring.views.api_key import ApiKeyCreated
     from mainspring.wiring.desk import open_password_hasher
 
     life = timedelta(milliseconds=parse_duration_ms(expires, field="expires"))
     wish = NewApiKey(name, tuple(scope or [Scope.READ]), life, operator)
 
-    def remotely(client: "Client") -> tuple["ApiKey", str]:
-        made = client.keys.create_api(
-            name=name, scopes=[Scope(each).value for each in wish.scopes], expires_in=expires, operator=operator
-        )
-        return remote_values.key_of(made), made["key"]
+    async def work(desk: "Desk") -> "ApiKeyCreated":
+        made, text = await add_api_key(desk, open_password_hasher(), wish)
+        return ApiKeyCreated.of(made, made.created_at, key=text)
 
-    key, text = ask(lambda desk: add_api_key(desk, open_password_hasher(), wish), remotely)
+    def remotely(client: "Client") -> "ApiKeyCreated":
+        scopes: list[Any] = [Scope(each).value for each in wish.scopes]
+        made = client.keys.create_api(name=name, scopes=scopes, expires_in=expires, operator=operator)
+        return ApiKeyCreated.model_validate(made)
+
+    key = ask(work, remotely)
     if output is Output.JSON:
-        show_json({**api_key_shape(key, key.created_at), "key": text})
+        show_json(key)
         return
-    say(text)
+    say(key.key)
     until = when(key.created_at, key.expires_at)
     note(f"the key is not shown again; send it as `Authorization: Bearer <key>`; it lives until {until}")
 
@@ -60,29 +60,25 @@ def create(
 def list_keys(output: OutputOption = Output.TABLE) -> None:
     """List the API keys of the tenant, newest first; never the keys themselves."""
     from mainspring.operations.api_keys import list_api_keys
+    from mainspring.views.api_key import ApiKeyView
 
-    async def work(desk: "Desk") -> tuple[list["ApiKey"], "datetime"]:
-        return await list_api_keys(desk), await desk.stores.schedule.now()
+    async def work(desk: "Desk") -> list["ApiKeyView"]:
+        at = await desk.stores.schedule.now()
+        return [ApiKeyView.of(key, at) for key in await list_api_keys(desk)]
 
-    keys, now = ask(
-        work,
-        lambda client: (
-            [remote_values.key_of(shape) for shape in client.keys.list_api()["items"]],
-            remote_values.now(),
-        ),
-    )
-    shapes = [api_key_shape(key, now) for key in keys]
+    keys = ask(work, lambda client: ApiKeyView.read_all(client.keys.list_api()["items"]))
     if output is Output.JSON:
-        show_json(shapes)
+        show_json(keys)
         return
+    at = now()
     columns = (
         Column("KEY"), Column("NAME", can_cut=True), Column("SCOPES"), Column("STATE"), Column("LAST USED", spare=True),
         Column("EXPIRES", spare=True),
     )  # fmt: skip
     rows = [
-        (key.id, key.name, " ".join(sorted(key.scopes)), str(shape["status"]), when(now, key.last_used_at, "never"),
-         when(now, key.expires_at))
-        for key, shape in zip(keys, shapes, strict=True)
+        (key.id, key.name, " ".join(key.scopes), key.status, when(at, key.last_used_at, "never"),
+         when(at, key.expires_at))
+        for key in keys
     ]  # fmt: skip
     show_table(columns, rows, "No API key. Make one: mainspring apikey create NAME --scope read")
 
@@ -94,12 +90,13 @@ def revoke(
 ) -> None:
     """End an API key: the next request with it is refused, by every process."""
     from mainspring.operations.api_keys import revoke_api_key
+    from mainspring.views.api_key import ApiKeyView
 
-    async def work(desk: "Desk") -> tuple["ApiKey", "datetime"]:
-        return await revoke_api_key(desk, key_id), await desk.stores.schedule.now()
+    async def work(desk: "Desk") -> "ApiKeyView":
+        return ApiKeyView.of(await revoke_api_key(desk, key_id), await desk.stores.schedule.now())
 
-    key, now = ask(work, lambda client: (remote_values.key_of(client.keys.revoke_api(key_id)), remote_values.now()))
+    key = ask(work, lambda client: ApiKeyView.model_validate(client.keys.revoke_api(key_id)))
     if output is Output.JSON:
-        show_json(api_key_shape(key, now))
+        show_json(key)
     else:
         say(f"revoked {key.id} ({key.name})")

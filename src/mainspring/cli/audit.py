@@ -4,19 +4,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import remote_values
-from mainspring.cli.command import CommandApp, OutputOption, ask, fail_unless
+from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, fail_unless
 from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.progress import progress
 from mainspring.cli.remote import PAGE
 from mainspring.cli.table import Column, show_table
 from mainspring.views.sentences import clock
-from mainspring.views.shapes import audit_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.access.audit import AuditEntry
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.audit import AuditEntryView
 
 NUMBER_MAX = 2**63 - 1  # a database counts no further
 app = CommandApp("The audit trail: every act that somebody may have to answer for.")
@@ -36,18 +34,24 @@ def list_entries(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List the newest entries of the trail of the tenant (MAINSPRING_TENANT)."""
+    from itertools import islice
+
     from mainspring.operations.audit import audit_entries
+    from mainspring.views.audit import AuditEntryView
 
-    def remotely(client: "Client") -> list["AuditEntry"]:
-        from itertools import islice
+    async def work(desk: "Desk") -> list["AuditEntryView"]:
+        entries = await audit_entries(_at(desk, installation), before, limit)
+        names = await desk.stores.look.names(desk.tenant_id, [each.subject for each in entries])
+        return [AuditEntryView.of(entry, names.get(entry.subject)) for entry in entries]
 
+    def remotely(client: "Client") -> list["AuditEntryView"]:
         first = {"cursor": str(before)} if before is not None else {}
         found = client.tenants.iterate_audit_entries(installation=installation, limit=min(limit, PAGE), **first)
-        return [remote_values.audit_of(shape) for shape in islice(found, limit)]
+        return AuditEntryView.read_all(islice(found, limit))
 
-    entries: list[AuditEntry] = ask(lambda desk: audit_entries(_at(desk, installation), before, limit), remotely)
+    entries = ask(work, remotely)
     if output is Output.JSON:
-        show_json([audit_shape(entry) for entry in entries])
+        show_json(entries)
         return
     columns = (
         Column("NO"), Column("AT"), Column("ACTOR", can_cut=True), Column("ACT"), Column("SUBJECT", can_cut=True),
@@ -66,23 +70,22 @@ def verify(installation: Installation = False, output: OutputOption = Output.TAB
 
     Each entry is sealed together with the one before it, with a key that is not in the database.
     """
-    from mainspring.domain.access.audit import AuditHead
     from mainspring.operations.audit import verify_audit
+    from mainspring.views.audit import AuditVerdict
 
     with progress("verify"):
-        found = ask(
+        found = ask_for(
+            AuditVerdict,
             lambda desk: verify_audit(_at(desk, installation)),
-            lambda client: remote_values.verdict_of(client.tenants.verify_audit(installation=installation)),
+            lambda client: client.tenants.verify_audit(installation=installation),
         )
-    whole = isinstance(found, AuditHead)
     if output is Output.JSON:
-        fault = None if isinstance(found, AuditHead) else {"at": found.seq, "why": found.why}
-        show_json({"whole": whole, "entries": found.seq if whole else found.seq - 1, "fault": fault})
-    elif isinstance(found, AuditHead):
-        say(f"the trail is whole: {found.seq} entr{'y' if found.seq == 1 else 'ies'}")
+        show_json(found)
+    elif found.whole:
+        say(f"the trail is whole: {found.entries} entr{'y' if found.entries == 1 else 'ies'}")
     else:
-        say(f"the trail is broken at entry {found.seq}: {found.why}")
-    fail_unless(whole)
+        say(f"the trail is broken at entry {found.fault_at}: {found.why}")
+    fail_unless(found.whole)
 
 
 def _at(desk: "Desk", installation: bool) -> "Desk":

@@ -10,14 +10,13 @@ from mainspring.cli import remote_planner
 from mainspring.cli.command import OutputOption, ask, server_in_use
 from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.progress import progress
-from mainspring.cli.remote import Shape
-from mainspring.cli.remote_values import at
 from mainspring.cli.rules import MaybeEndpoint, OfJob, one_owner, read_documents
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.backtest import Backtest
 
 FIRINGS_SHOWN = 20
 
@@ -53,7 +52,7 @@ def backtest(
     from mainspring.domain.endpoint import INTERVAL_MS_MIN, LIMIT_MS_MIN
     from mainspring.operations.backtest import BacktestRequest, run_backtest
     from mainspring.operations.rules import find_owner
-    from mainspring.views.planner_shapes import backtest_shape
+    from mainspring.views.backtest import Backtest
 
     one_owner(endpoint, job)
     if file is not None and no_rules:
@@ -78,13 +77,13 @@ def backtest(
             field="report",
         )
 
-    async def work(desk: "Desk") -> Shape:
+    async def work(desk: "Desk") -> "Backtest":
         tested = await run_backtest(desk, await find_owner(desk, endpoint, job), wish)
         if report is not None:
             from mainspring.simulation.comparison import comparison
 
             report.write_text(comparison(tested), encoding="utf-8")
-        return backtest_shape(tested)
+        return Backtest.of(tested)
 
     with progress("backtest"):
         tested = ask(work, lambda client: remote_planner.backtest(client, endpoint, job, wish))
@@ -94,41 +93,42 @@ def backtest(
         show_backtest(tested)
 
 
-def show_backtest(tested: Shape) -> None:
+def show_backtest(tested: "Backtest") -> None:
     from mainspring.views.sentences import clock
 
     rows = []
-    for each in tested["endpoints"]:
-        mine = [one["seen_after_s"] for one in tested["failures"] if one["endpoint"] == each["endpoint"]]
-        calls = (str(each["recorded"]), str(each["present"]), str(each["changed"]), f"{each['saved']:+d}")
-        rows.append((each["endpoint"], *calls, *_seen(mine, "present"), *_seen(mine, "changed")))
+    for each in tested.endpoints:
+        mine = [one.seen_after_s for one in tested.failures if one.endpoint == each.endpoint]
+        calls = (str(each.recorded), str(each.present), str(each.changed), f"{each.saved:+d}")
+        seen = (*_seen([one.present for one in mine]), *_seen([one.changed for one in mine]))
+        rows.append((each.endpoint, *calls, *seen))
     columns = (
         Column("ENDPOINT", can_cut=True), Column("RECORDED"), Column("PRESENT"), Column("CHANGED"), Column("SAVED"),
         Column("FAILURES SEEN"), Column("AT THE LATEST AFTER"), Column("CHANGED: SEEN"), Column("LATEST AFTER"),
     )  # fmt: skip
-    say(f"from {clock(at(tested['begin']))} to {clock(at(tested['end']))}")
-    more = "; older runs are left out, --limit reads more" if tested["is_limited"] else ""
-    say(f"the newest {tested['limit']:,} runs of each endpoint{more}")
+    say(f"from {clock(tested.begin)} to {clock(tested.end)}")
+    more = "; older runs are left out, --limit reads more" if tested.is_limited else ""
+    say(f"the newest {tested.limit:,} runs of each endpoint{more}")
     show_table(columns, rows, "No endpoint.")
-    if tested["is_cut"]:
+    if tested.is_cut:
         say("a replay was ended at 60,000 runs")
-    totals = tested["totals"]
-    if totals["failures"] > totals["listed"]:
-        say(f"failures are counted over the first {totals['listed']:,} of {totals['failures']:,}")
-    for fault in tested["faults"]:
+    totals, differs = tested.totals, tested.differs
+    if totals.failures > totals.listed:
+        say(f"failures are counted over the first {totals.listed:,} of {totals.failures:,}")
+    for fault in tested.faults:
         say(f"could not be judged: {fault}")
-    differs = tested["differs"]
-    for words, key in (("only by the present policy", "only_present"), ("only by the changed one", "only_changed")):
-        fired = differs[key]
+    for words, fired, count in (
+        ("only by the present policy", differs.only_present, totals.only_present),
+        ("only by the changed one", differs.only_changed, totals.only_changed),
+    ):
         if fired:
-            count = totals[key]
             say(f"{words}: {count:,} {'decision' if count == 1 else 'decisions'}")
             for one in fired[:FIRINGS_SHOWN]:
-                say(f"  {clock(at(one['at']))} {one['endpoint']}: rule {one['rule']!r}: {one['does']}")
+                say(f"  {clock(one.at)} {one.endpoint}: rule {one.rule!r}: {one.does}")
 
 
-def _seen(failures: Sequence[Shape], policy: str) -> tuple[str, str]:
+def _seen(failures: Sequence[float | None]) -> tuple[str, str]:
     """How many recorded failures a policy saw, and how long after the slowest of them."""
-    delays = [after for each in failures if (after := each[policy]) is not None]
+    delays = [after for after in failures if after is not None]
     seen = f"{len(delays)} of {len(failures)}" if failures else "-"
     return seen, f"{max(delays):.0f} s" if delays else "-"

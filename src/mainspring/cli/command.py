@@ -7,11 +7,11 @@ room: `mainspring --help` must stay below 0.3 s.
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 from typer._click.exceptions import UsageError  # Typer gives it no public name
@@ -42,6 +42,18 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
 
 T = TypeVar("T")
+S = TypeVar("S")
+S_contra = TypeVar("S_contra", contravariant=True)
+V_co = TypeVar("V_co", covariant=True)
+
+
+class ViewType(Protocol[S_contra, V_co]):
+    """The class of a view: made from a domain value, or from the JSON of a server."""
+
+    def of(self, value: S_contra, /) -> V_co: ...
+
+    def model_validate(self, given: Any, /) -> V_co: ...
+
 
 # What each exit code tells a script. 2 is Typer's own; 78 is EX_CONFIG of sysexits.h, which systemd understands.
 EXIT_CODES: dict[int, str] = {
@@ -150,7 +162,7 @@ class Command(TyperCommand):
                 raise  # our own mistake
             from mainspring.cli.remote import misunderstood
 
-            show_error(misunderstood(server, fault), output)
+            show_error(misunderstood(server, f"{type(fault).__name__}: {fault}"), output)
             raise typer.Exit(EXIT_CODE_OF[InvalidInput]) from None
         except OverflowError:
             show_error(
@@ -221,6 +233,34 @@ def ask(
             found = complete(at_the_desk(empty, True))
         note(f"{fault}; what is shown is empty; MAINSPRING_DATA_DIR and MAINSPRING_DATABASE_URL name another one")
         return found
+
+
+def ask_for(
+    view: ViewType[S, T],
+    work: Callable[["Desk"], Awaitable[S]],
+    remotely: Callable[["Client"], object],
+    *,
+    for_all: bool = False,
+) -> T:
+    """The view of what `work` finds in the database, or of the JSON that `remotely` gets from the server."""
+
+    async def here(desk: "Desk") -> T:
+        return view.of(await work(desk))
+
+    return ask(here, lambda client: view.model_validate(remotely(client)), for_all=for_all)
+
+
+def ask_for_all(
+    view: ViewType[S, T],
+    work: Callable[["Desk"], Awaitable[Iterable[S]]],
+    remotely: Callable[["Client"], Iterable[object]],
+    *,
+    for_all: bool = False,
+) -> list[T]:
+    async def here(desk: "Desk") -> list[T]:
+        return [view.of(each) for each in await work(desk)]
+
+    return ask(here, lambda client: [view.model_validate(each) for each in remotely(client)], for_all=for_all)
 
 
 @contextmanager

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import remote_values
 from mainspring.cli.command import WOULD_CHANGE, OutputOption, ask, current_settings
 from mainspring.cli.output import Output, as_json, note, say, show_json
 from mainspring.cli.progress import progress
+from mainspring.cli.remote import apply_documents
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.documents.apply import Report
     from mainspring.documents.faults import InvalidDocument
-    from mainspring.documents.plan import PlanStep
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.document import Applied, StepTaken
 
 VALUE_CHARS_MAX = 100
 MARKS = {"create": "+", "change": "~", "archive": "-", "delete": "-"}
@@ -82,6 +81,7 @@ def export(
     their place, and keeps what the database has when the document is applied to it. With -o json, a list of documents.
     """
     from mainspring.documents.export import export_documents
+    from mainspring.documents.yaml_reader import read_documents
     from mainspring.documents.yaml_writer import as_yaml
     from mainspring.operations.audit import note_export
 
@@ -90,7 +90,11 @@ def export(
         await note_export(desk, "configuration")
         return found
 
-    documents = ask(work, lambda client: remote_values.documents_of(client.config.export(source=source).decode()))
+    def remotely(client: "Client") -> list[dict[str, object]]:
+        exported = client.config.export(source=source)
+        return [tree.value for tree in read_documents("export", exported) if isinstance(tree.value, dict)]
+
+    documents = ask(work, remotely)
     if source is not None and not documents:
         note(f"no configuration source {source!r} manages anything here; `mainspring export` shows all of them")
     if output is Output.JSON:
@@ -108,26 +112,28 @@ def schema() -> None:
 
 def _apply(
     files: list[str], prune: bool, take_over: bool, source: str | None, output: Output, *, dry_run: bool
-) -> "Report":
+) -> "Applied":
     from mainspring.documents.apply import apply_files
     from mainspring.documents.faults import InvalidDocument
     from mainspring.documents.files import read_files
     from mainspring.documents.plan import Options
     from mainspring.documents.references import local, references_in
+    from mainspring.views.document import Applied
     from mainspring.wiring.outbound import open_messengers
 
     messengers = open_messengers(current_settings())
     options = Options(local(os.environ), messengers, prune=prune, take_over=take_over)
 
-    async def work(desk: "Desk") -> "Report":
-        return await apply_files(desk, read_files(files), options, source=source, dry_run=dry_run)
+    async def work(desk: "Desk") -> "Applied":
+        report = await apply_files(desk, read_files(files), options, source=source, dry_run=dry_run)
+        return Applied.of(report, dry_run=dry_run)
 
-    def remotely(client: "Client") -> "Report":
+    def remotely(client: "Client") -> "Applied":
         found = read_files(files)
         references: dict[str, str] = {}
         for _, data in found:
             references |= references_in(data.decode("utf-8", "replace"), local(os.environ))
-        return remote_values.apply_afar(
+        return apply_documents(
             client, found, references, source=source, prune=prune, take_over=take_over, dry_run=dry_run
         )
 
@@ -158,11 +164,9 @@ def show_faults(refused: "InvalidDocument", output: Output) -> None:
     print(f"error: {count} fault{'' if count == 1 else 's'}; nothing was changed", file=sys.stderr)
 
 
-def show_report(report: "Report", output: Output) -> None:
+def show_report(report: "Applied", output: Output) -> None:
     if output is Output.JSON:
-        from mainspring.documents.report_view import report_shape
-
-        show_json(report_shape(report))
+        show_json(report)
         return
     for step in report.steps:
         _show_step(step)
@@ -175,7 +179,7 @@ def show_report(report: "Report", output: Output) -> None:
         say(counts if report.written else f"would be: {counts}")
 
 
-def _show_step(step: "PlanStep") -> None:
+def _show_step(step: "StepTaken") -> None:
     renamed = f" (was {step.renamed_from!r})" if step.renamed_from else ""
     say(f"{MARKS[step.act]} {step.kind} {step.name}{renamed}")
     for change in step.fields:

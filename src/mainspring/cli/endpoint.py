@@ -17,21 +17,21 @@ from mainspring.cli.endpoint_output import (
     see,
     see_all,
     show_endpoint,
-    show_outcome,
+    show_test,
     state_in_words,
 )
 from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import Conflict, MainspringError
 from mainspring.views.sentences import EndpointSight, relative, when
-from mainspring.views.shapes import endpoint_shape, run_in_full, run_shape
+from mainspring.views.shapes import endpoint_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.endpoint import Endpoint, EndpointConfig
-    from mainspring.domain.run import Outcome, Run
     from mainspring.domain.schedule.changes import Change
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.run import RunDetailView, RunView
 
 NO_SCHEDULER = "no scheduler is running, so nothing runs; start one with `mainspring serve`"
 
@@ -264,10 +264,11 @@ def run(
     from mainspring.cli.schedulers import has_scheduler
     from mainspring.operations.endpoints import find_endpoint, run_endpoint
     from mainspring.operations.runs import wait_for_requested_run
+    from mainspring.views.run import RunView
 
     limit_s = read_span(timeout, "timeout").total_seconds()
 
-    async def work(desk: "Desk") -> tuple[EndpointSight, "Run | None"]:
+    async def work(desk: "Desk") -> tuple[EndpointSight, "RunView | None"]:
         if wait and not await has_scheduler(desk.stores):
             raise _never_starts((await find_endpoint(desk, name)).name)
         change = await run_endpoint(desk, name)
@@ -276,11 +277,12 @@ def run(
             return sight, None
         try:
             async with asyncio.timeout(limit_s):
-                return sight, await wait_for_requested_run(desk, change.endpoint)
+                ended = await wait_for_requested_run(desk, change.endpoint)
+                return sight, RunView.of(ended, sight.endpoint.name)
         except TimeoutError:
             return sight, None
 
-    def over(client: "Client") -> tuple[EndpointSight, "Run | None"]:
+    def over(client: "Client") -> tuple[EndpointSight, "RunView | None"]:
         found = client.endpoints.read(name)
         is_served = remote.is_served(client)
         if not wait:
@@ -288,7 +290,7 @@ def run(
         if not is_served:
             raise _never_starts(found["name"])
         asked, ended = remote.wait_for_run(client, found["id"], limit_s)
-        return remote.sight_of(asked), None if ended is None else remote.run_of(ended)
+        return remote.sight_of(asked), None if ended is None else RunView.model_validate(ended)
 
     sight, ended = ask(work, over)
     if ended is None and wait:
@@ -303,9 +305,9 @@ def run(
         _show(sight, output, f"requested a run of {sight.endpoint.name!r}; {waits}")
         return
     if output is Output.JSON:
-        show_json(run_shape(ended, sight.endpoint.name))
+        show_json(ended)
     else:
-        say(run_sentence(ended, sight.endpoint.name))
+        say(run_sentence(ended))
     fail_unless(ended.status == "success")
 
 
@@ -316,30 +318,30 @@ def call_once(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     The run is recorded with the trigger `test`; the schedule does not change. Ends with 1 unless it succeeded.
     """
     from mainspring.operations.test_run import test_endpoint
+    from mainspring.views.run import RunDetailView
     from mainspring.wiring.outbound import open_caller
 
     settings = current_settings()
 
-    async def work(desk: "Desk") -> tuple["remote.Shape", "Outcome", "Endpoint"]:
+    async def work(desk: "Desk") -> tuple["RunDetailView", EndpointSight]:
         caller = open_caller(settings, desk.vault)
         try:
             done, outcome = await test_endpoint(desk, caller, name)
         finally:
             await caller.aclose()
-        endpoint = (await _find(desk, done.endpoint_id)).endpoint
-        return run_in_full(done, endpoint.name, outcome.body), outcome, endpoint
+        sight = await _find(desk, done.endpoint_id)
+        return RunDetailView.of(done, sight.endpoint.name, outcome.body), sight
 
-    def over(client: "Client") -> tuple["remote.Shape", "Outcome", "Endpoint"]:
-        done = client.endpoints.test(name)
-        endpoint = remote.endpoint_of(client.endpoints.read(done["endpoint_id"]))
-        return done, remote.outcome_of(done, remote.body_of(client, done)), endpoint
+    def over(client: "Client") -> tuple["RunDetailView", EndpointSight]:
+        done = RunDetailView.model_validate(client.endpoints.test(name))
+        return done, remote.sight_of(client.endpoints.read(done.endpoint_id))
 
-    done, outcome, endpoint = ask(work, over)
+    done, sight = ask(work, over)
     if output is Output.JSON:
         show_json(done)
     else:
-        show_outcome(endpoint, outcome)
-    fail_unless(outcome.status == "success")
+        show_test(sight.endpoint.action.method, sight.endpoint.action.url, done)
+    fail_unless(done.status == "success")
 
 
 @app.command("archive")

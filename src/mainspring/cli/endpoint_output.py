@@ -12,9 +12,9 @@ from mainspring.views.shapes import MASK, state_of
 
 if TYPE_CHECKING:
     from mainspring.domain.endpoint import Endpoint
-    from mainspring.domain.run import Body, Outcome, Phases, Run
     from mainspring.operations.endpoints import Desk
     from mainspring.ports.filters import EndpointOrder
+    from mainspring.views.run import BodyView, PhasesView, RunDetailView, RunView
 
 PAGE = 1_000
 PREVIEW_CHARS = 2_000
@@ -55,16 +55,6 @@ async def see_all(
     return sights
 
 
-async def names_of(desk: "Desk", endpoint_ids: set[str]) -> dict[str, str]:
-    """Names by id, archived ones included; what was deleted is left out."""
-    names: dict[str, str] = {}
-    for endpoint_id in endpoint_ids:
-        endpoint = await desk.stores.endpoints.endpoint(desk.tenant_id, endpoint_id)
-        if endpoint is not None:
-            names[endpoint_id] = endpoint.name
-    return names
-
-
 def schedule_in_words(endpoint: "Endpoint") -> str:
     if endpoint.interval_ms is not None:
         return f"every {format_duration(endpoint.interval_ms)}"
@@ -72,11 +62,11 @@ def schedule_in_words(endpoint: "Endpoint") -> str:
     return f"{endpoint.cron}{zone}"
 
 
-def run_sentence(run: "Run", endpoint: str) -> str:
+def run_sentence(run: "RunView") -> str:
     span = "" if run.duration_ms is None else f" in {took(run.duration_ms)}"
     code = "" if run.status_code is None else f", HTTP {run.status_code}"
     error = "" if run.error is None else f": {run.error}"
-    return f"{endpoint}: {run.status}{code}{span}{error} ({run.id})"
+    return f"{run.endpoint}: {run.status}{code}{span}{error} ({run.id})"
 
 
 def show_endpoint(sight: EndpointSight) -> None:
@@ -99,7 +89,7 @@ def show_endpoint(sight: EndpointSight) -> None:
     )
 
 
-def note_if_managed(name: str, managed_by: str) -> None:
+def note_if_managed(name: str, managed_by: str | None) -> None:
     """What a file describes may be changed by hand, but who does so should know what becomes of it."""
     if managed_by:
         note(
@@ -207,35 +197,33 @@ def _other_settings(endpoint: "Endpoint") -> list[tuple[str, str]]:
     return shown
 
 
-def show_outcome(endpoint: "Endpoint", outcome: "Outcome") -> None:
+def show_test(method: str, url: str, run: "RunDetailView") -> None:
     """What a test call met: the verdict, the time line, the beginning of the body."""
-    code = f"HTTP {outcome.status_code}" if outcome.status_code is not None else "no response"
+    code = f"HTTP {run.status_code}" if run.status_code is not None else "no response"
     fields = [
-        ("called", f"{endpoint.action.method} {endpoint.action.url}"),
-        ("status", outcome.status.value),
-        ("response", f"{code} in {took(outcome.duration_ms)}"),
-        ("address", _address_verdict(outcome)),
-        *_if("error", outcome.error or ""),
+        ("called", f"{method} {url}"),
+        ("status", run.status),
+        ("response", f"{code} in {took(run.duration_ms)}"),
+        ("address", _address_verdict(run)),
+        *_if("error", run.error or ""),
     ]
-    if outcome.phases is not None:
-        fields.extend(phases_in_words(outcome.phases))
-    if outcome.retry_after_s is not None:
-        fields.append(("retry after", format_duration(outcome.retry_after_s * 1_000)))
-    if outcome.body is not None:
-        fields.append(("body", body_in_words(outcome.body)))
+    if run.phases is not None:
+        fields.extend(phases_in_words(run.phases))
+    if run.body is not None:
+        fields.append(("body", body_in_words(run.body)))
     show_fields(fields)
-    if outcome.body is not None and outcome.body.data:
+    if run.body is not None and run.body.text:
         print()
-        print(body_view(outcome.body, PREVIEW_CHARS))
+        print(_preview(run.body.text))
 
 
-def _address_verdict(outcome: "Outcome") -> str:
-    if outcome.error_code == "blocked_address":
+def _address_verdict(run: "RunDetailView") -> str:
+    if run.error_code == "blocked_address":
         return "blocked"  # why, and what helps, is the error's to say
-    return f"{outcome.address}, allowed" if outcome.address else "none reached"
+    return f"{run.address}, allowed" if run.address else "none reached"
 
 
-def phases_in_words(phases: "Phases") -> list[tuple[str, str]]:
+def phases_in_words(phases: "PhasesView") -> list[tuple[str, str]]:
     """Each phase with what it took itself; those that did not happen are left out."""
     fields: list[tuple[str, str]] = []
     before_us = 0
@@ -246,27 +234,23 @@ def phases_in_words(phases: "Phases") -> list[tuple[str, str]]:
         ("first byte", phases.first_byte_us),
         ("rest", phases.total_us),
     ):
-        if at_us > before_us:
+        if at_us is not None and at_us > before_us:
             fields.append((name, f"{(at_us - before_us) / 1000:.1f} ms"))
             before_us = at_us
     return fields
 
 
-def body_in_words(body: "Body") -> str:
-    kept = f"{len(body.data):,} bytes"
+def body_in_words(body: "BodyView") -> str:
+    kept = f"{body.bytes_kept:,} bytes"
     if body.truncated:
         kept += f" kept of {body.bytes_seen:,} or more"
     return f"{kept}, {body.content_type or 'no content type'}"
 
 
-def body_view(body: "Body", chars_max: int | None = None) -> str:
-    """The body as harmless text; cut for a preview."""
-    from mainspring.domain.text import sanitised_view
-
-    text = sanitised_view(body.data, body.content_type)
-    if chars_max is None or len(text) <= chars_max:
+def _preview(text: str) -> str:
+    if len(text) <= PREVIEW_CHARS:
         return text
-    return f"{text[:chars_max]}\n… {len(text) - chars_max:,} more characters"
+    return f"{text[:PREVIEW_CHARS]}\n… {len(text) - PREVIEW_CHARS:,} more characters"
 
 
 def _if(name: str, value: str) -> list[tuple[str, str]]:

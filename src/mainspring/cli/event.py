@@ -5,21 +5,20 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from mainspring.cli import remote_values
 from mainspring.cli.arguments import read_choice
 from mainspring.cli.command import OutputOption, ask
-from mainspring.cli.endpoint_output import names_of
 from mainspring.cli.output import Output, as_json, note, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.views.sentences import clock
-from mainspring.views.shapes import event_shape, shown_data
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.event import StoredEvent
+    from mainspring.domain.event import Event, StoredEvent
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.event import EventView
 
 FOLLOW_S = 60.0
+SERVED_MAX = 200  # the newest that a server shows at once
 LOOKED_THROUGH_MAX = 5_000  # newest events that a filter looks through, as the API does
 
 
@@ -43,24 +42,22 @@ def events(
     if follow:
         ask(
             lambda desk: _follow(desk, wanted, count, output),
-            lambda client: _follow_afar(client, wanted, count, output),
+            lambda client: _follow_server(client, wanted, count, output),
             must_exist=True,
         )
         return
 
-    async def work(desk: "Desk") -> tuple[list["StoredEvent"], dict[str, str]]:
+    async def work(desk: "Desk") -> list["EventView"]:
         known = await _known(desk, wanted)
-        found = _chosen(await _latest(desk, known, count), known, count)
-        return found, await names_of(desk, {stored.event.endpoint_id for stored in found} - {""})
+        latest = await _latest(desk, known, count)
+        chosen = [stored for stored in latest if known.takes(stored.event)][-count:] if count else []
+        return await _views(desk, chosen, {})
 
-    found, names = ask(work, lambda client: _newest_afar(client, wanted, count))
+    found = ask(work, lambda client: _newest_served(client, wanted, count))
     if output is Output.JSON:
-        show_json([event_shape(stored, names.get(stored.event.endpoint_id)) for stored in found])
+        show_json(found)
         return
-    rows = [
-        (clock(stored.event.at), stored.event.type.value, _subject(stored, names), stored.event.actor, _detail(stored))
-        for stored in found
-    ]
+    rows = [(clock(event.at), event.type, _subject(event), event.actor, _detail(event)) for event in found]
     columns = (
         Column("AT"),
         Column("EVENT"),
@@ -77,9 +74,8 @@ class EventSelection(NamedTuple):
     kind: str | None
     endpoint: str | None  # a name or an id; an id once it is looked up
 
-    def takes(self, stored: "StoredEvent") -> bool:
-        event = stored.event
-        return self.kind in (None, event.type.value) and self.endpoint in (None, event.endpoint_id)
+    def takes(self, event: "Event | EventView") -> bool:
+        return self.kind in (None, event.type) and self.endpoint in (None, event.endpoint_id)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -106,34 +102,28 @@ async def _latest(desk: "Desk", wanted: EventSelection, count: int) -> list["Sto
     return await desk.stores.runs.latest_events(desk.tenant_id, reach)
 
 
-def _chosen(found: list["StoredEvent"], wanted: EventSelection, count: int) -> list["StoredEvent"]:
-    return [stored for stored in found if wanted.takes(stored)][-count:] if count else []
+def _newest_served(client: "Client", wanted: EventSelection, count: int) -> list["EventView"]:
+    from mainspring.views.event import EventView
+
+    if count > SERVED_MAX:
+        note(f"a server returns at most the newest {SERVED_MAX} events; follow them, or read its database")
+    found = client.events.list(limit=min(count, SERVED_MAX), **wanted.given)["items"] if count else []
+    return EventView.read_all(found)
 
 
-def _newest_afar(client: "Client", wanted: EventSelection, count: int) -> tuple[list["StoredEvent"], dict[str, str]]:
-    if count > remote_values.EVENTS_MAX:
-        note(
-            f"a server returns at most the newest {remote_values.EVENTS_MAX} events; follow them, or read its database"
-        )
-    shapes = client.events.list(limit=min(count, remote_values.EVENTS_MAX), **wanted.given)["items"] if count else []
-    return [remote_values.event_of(shape) for shape in shapes], remote_values.names_in(shapes)
-
-
-def _follow_afar(client: "Client", wanted: EventSelection, count: int, output: Output) -> None:
+def _follow_server(client: "Client", wanted: EventSelection, count: int, output: Output) -> None:
     """The stream begins after the last event of the list, so that none is missed in between."""
+    from mainspring.views.event import EventView
+
     if wanted.endpoint is not None:
         wanted = EventSelection(wanted.kind, client.endpoints.read(wanted.endpoint)["id"])
-    reach = max(count, 1) if wanted == ANY else remote_values.EVENTS_MAX
-    shapes = client.events.list(limit=min(reach, remote_values.EVENTS_MAX))["items"]
-    begin = {"cursor": shapes[-1]["cursor"]} if shapes else {}
-    _print_all(
-        _chosen([remote_values.event_of(shape) for shape in shapes], wanted, count),
-        remote_values.names_in(shapes),
-        output,
-    )
-    for shape in client.events.stream(**begin):
-        if wanted.takes(stored := remote_values.event_of(shape)):
-            _print_all([stored], remote_values.names_in([shape]), output)
+    reach = max(count, 1) if wanted == ANY else SERVED_MAX
+    found = EventView.read_all(client.events.list(limit=min(reach, SERVED_MAX))["items"])
+    begin = {"cursor": found[-1].cursor} if found else {}
+    _print([event for event in found if wanted.takes(event)][-count:] if count else [], output)
+    for given in client.events.stream(**begin):
+        if wanted.takes(event := EventView.model_validate(given)):
+            _print([event], output)
 
 
 async def _follow(desk: "Desk", wanted: EventSelection, count: int, output: Output) -> None:
@@ -145,37 +135,41 @@ async def _follow(desk: "Desk", wanted: EventSelection, count: int, output: Outp
     names: dict[str, str] = {}
     wanted = await _known(desk, wanted)
     latest = await _latest(desk, wanted, max(count, 1))
-    await _print(desk, _chosen(latest, wanted, count), names, output)
+    newest = [stored for stored in latest if wanted.takes(stored.event)][-count:] if count else []
+    _print(await _views(desk, newest, names), output)
     feed = Feed(desk.stores.runs)
     reading = asyncio.create_task(feed.run())
     try:
         async for _, found in feed.follow(desk.tenant_id, latest[-1].cursor if latest else "", FOLLOW_S):
-            await _print(desk, [stored for stored in found if wanted.takes(stored)], names, output)
+            chosen = [stored for stored in found if wanted.takes(stored.event)]
+            _print(await _views(desk, chosen, names), output)
     finally:
         feed.stop()
         await reading
 
 
-async def _print(desk: "Desk", found: list["StoredEvent"], names: dict[str, str], output: Output) -> None:
-    names |= await names_of(desk, {stored.event.endpoint_id for stored in found} - names.keys() - {""})
-    _print_all(found, names, output)
+async def _views(desk: "Desk", found: list["StoredEvent"], names: dict[str, str]) -> list["EventView"]:
+    """With the names of their endpoints, which are added to those known already."""
+    from mainspring.views.event import EventView
+
+    unknown = {stored.event.endpoint_id for stored in found} - names.keys() - {""}
+    if unknown:
+        names |= await desk.stores.look.names(desk.tenant_id, sorted(unknown))
+    return [EventView.of(stored, names.get(stored.event.endpoint_id)) for stored in found]
 
 
-def _print_all(found: list["StoredEvent"], names: dict[str, str], output: Output) -> None:
-    for stored in found:
+def _print(found: list["EventView"], output: Output) -> None:
+    for event in found:
         if output is Output.JSON:
-            print(as_json(event_shape(stored, names.get(stored.event.endpoint_id)), indent=None))
+            print(as_json(event, indent=None))
         else:
-            subject = _subject(stored, names)
-            say(f"{clock(stored.event.at)}  {stored.event.type.value}  {subject}  {_detail(stored)}")
+            say(f"{clock(event.at)}  {event.type}  {_subject(event)}  {_detail(event)}")
     sys.stdout.flush()
 
 
-def _subject(stored: "StoredEvent", names: dict[str, str]) -> str:
-    event = stored.event
-    return names.get(event.endpoint_id) or str(event.data.get("name") or event.endpoint_id or "-")
+def _subject(event: "EventView") -> str:
+    return event.endpoint or str(event.data.get("name") or event.endpoint_id or "-")
 
 
-def _detail(stored: "StoredEvent") -> str:
-    data = shown_data(stored.event.data)
-    return " ".join(f"{name}={value}" for name, value in data.items() if value not in (None, "", "name"))
+def _detail(event: "EventView") -> str:
+    return " ".join(f"{name}={value}" for name, value in event.data.items() if value not in (None, "", "name"))

@@ -7,12 +7,10 @@ import typer
 
 from mainspring.cli import remote_workflows
 from mainspring.cli.arguments import Force, Reason, one_of_two, read_choice
-from mainspring.cli.command import CommandApp, OutputOption, ask, fail_unless
-from mainspring.cli.execution_output import MOMENT_COLUMNS, moment_lines, show_breach, tell_execution, verify_file
-from mainspring.cli.output import Output, note, say, show_json
+from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, fail_unless
+from mainspring.cli.execution_output import MOMENT_COLUMNS, moment_lines, show_breach, verify_file
+from mainspring.cli.output import Output, note, now, say, show_json
 from mainspring.cli.progress import progress
-from mainspring.cli.remote import Shape
-from mainspring.cli.remote_values import at, now
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.cli.workflow_arguments import STATUSES, read_data, read_status
 from mainspring.domain.errors import Conflict
@@ -21,8 +19,10 @@ from mainspring.views.sentences import when
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.execution import BulkCommandDryRun, ExecutionDetailView, ExecutionView
+    from mainspring.views.execution_log import LogEntryView, TimelineEntryView
+    from mainspring.workflow.model import LogEntry, LogicalClock
 
 app = CommandApp("Executions: single runs through a workflow, with their logs.")
 
@@ -46,6 +46,7 @@ def list_executions(
 ) -> None:
     """List executions, newest first by default."""
     from mainspring.ports.workflows import ExecutionFilter
+    from mainspring.views.execution import load_execution_detail
 
     oldest_first = read_choice(sort, ("-created_at", "created_at"), "sort") == "created_at"
     one_of_two("attention" if attention else None, sort if oldest_first else None, "--attention and --sort", "sort")
@@ -54,18 +55,15 @@ def list_executions(
         workflow, found_status, correlation, None, count, version, step, in_need=attention, oldest_first=oldest_first
     )
 
-    async def work(desk: "Desk") -> list[Shape]:
+    async def work(desk: "Desk") -> list["ExecutionView"]:
         found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)
-        return [await tell_execution(desk, each) for each in found]
+        return [await load_execution_detail(desk, each) for each in found]
 
     found = ask(work, lambda client: remote_workflows.executions(client, wanted, in_full=output is Output.JSON))
     if output is Output.JSON:
         show_json(found)
         return
-    rows = [
-        (*(str(each[name]) for name in ("id", "workflow", "status", "step")), str(each["outcome"] or each["error"]))
-        for each in found
-    ]
+    rows = [(each.id, each.workflow, each.status, each.step, each.outcome or each.error) for each in found]
     columns = (
         Column("ID"),
         Column("WORKFLOW", can_cut=True),
@@ -84,31 +82,29 @@ def list_executions(
 def show(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
     """Show where an execution stands, and what may be done about it."""
     from mainspring.operations.executions import find_execution
+    from mainspring.views.execution import ExecutionDetailView, load_execution_detail
 
-    async def work(desk: "Desk") -> tuple[Shape, "datetime"]:
-        found = await find_execution(desk, execution_id)
-        return await tell_execution(desk, found), await desk.stores.flows.workflows.now()
+    async def work(desk: "Desk") -> "ExecutionDetailView":
+        return await load_execution_detail(desk, await find_execution(desk, execution_id))
 
-    def remotely(client: "Client") -> tuple[Shape, "datetime"]:
-        return client.executions.read(execution_id), now()
-
-    shape, moment = ask(work, remotely)
+    found = ask(work, lambda client: ExecutionDetailView.model_validate(client.executions.read(execution_id)))
     if output is Output.JSON:
-        show_json(shape)
+        show_json(found)
         return
+    at = now()
     fields = [
-        ("id", shape["id"]),
-        ("workflow", f"{shape['workflow']} version {shape['version']}"),
-        ("status", shape["status"]),
-        ("step", shape["step"] or "-"),
-        ("waits", _awaited(shape, moment)),
-        ("outcome", shape["outcome"] or "-"),
-        ("error", shape["error"] or "-"),
-        ("correlation", shape["correlation"] or "-"),
-        ("started", f"{when(moment, at(shape['created_at']))} by {shape['actor']}"),
-        ("last moved", when(moment, at(shape["moved_at"]))),
-        ("log", f"{shape['entries']} entries, head {shape['head'][:16] or '-'}"),
-        ("allows", ", ".join(shape["allows"]) or "nothing more"),
+        ("id", found.id),
+        ("workflow", f"{found.workflow} version {found.version}"),
+        ("status", found.status),
+        ("step", found.step or "-"),
+        ("waits", _awaited(found, at)),
+        ("outcome", found.outcome or "-"),
+        ("error", found.error or "-"),
+        ("correlation", found.correlation or "-"),
+        ("started", f"{when(at, found.created_at)} by {found.actor}"),
+        ("last moved", when(at, found.moved_at)),
+        ("log", f"{found.entries} entries, head {found.head[:16] or '-'}"),
+        ("allows", ", ".join(found.allows) or "nothing more"),
     ]
     show_fields(fields)
 
@@ -117,25 +113,34 @@ def show(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
 def log(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
     """Show everything that happened to an execution, in order."""
     from mainspring.operations.executions import clock_of, find_execution, read_log
-    from mainspring.views.workflow_shapes import entry_shape, moment_shape
+    from mainspring.views.execution_log import LogEntryView, TimelineEntryView
 
-    in_full = output is Output.JSON
-
-    async def work(desk: "Desk") -> list[Shape]:
+    async def work(desk: "Desk") -> tuple[list["LogEntry"], "LogicalClock"]:
         found = await find_execution(desk, execution_id)
-        clock = await clock_of(desk, found)
-        return [(entry_shape if in_full else moment_shape)(each, clock) for each in await read_log(desk, found)]
+        return await read_log(desk, found), await clock_of(desk, found)
 
-    def remotely(client: "Client") -> list[Shape]:
-        group = client.executions
-        return list((group.iterate_log if in_full else group.iterate_timeline)(execution_id, limit=LOG_PAGE))
+    async def entries(desk: "Desk") -> list["LogEntryView"]:
+        log, clock = await work(desk)
+        return [LogEntryView.of(each, clock) for each in log]
 
-    entries = ask(work, remotely)
-    if in_full:
-        show_json(entries)
+    async def timeline(desk: "Desk") -> list["TimelineEntryView"]:
+        log, clock = await work(desk)
+        return [TimelineEntryView.of(each, clock) for each in log]
+
+    if output is Output.JSON:
+        show_json(
+            ask(
+                entries,
+                lambda client: LogEntryView.read_all(client.executions.iterate_log(execution_id, limit=LOG_PAGE)),
+            )
+        )
         return
+    moments = ask(
+        timeline,
+        lambda client: TimelineEntryView.read_all(client.executions.iterate_timeline(execution_id, limit=LOG_PAGE)),
+    )
     nothing = "Nothing happened yet; a ticker (serve or scheduler) moves executions."
-    show_table(MOMENT_COLUMNS, moment_lines(entries), nothing)
+    show_table(MOMENT_COLUMNS, moment_lines(moments), nothing)
 
 
 @app.command("verify")
@@ -148,27 +153,28 @@ def verify(
     A file is checked without any database or server, and run again from its log.
     """
     from mainspring.operations.verification import verify_execution
-    from mainspring.views.workflow_shapes import verified_shape
+    from mainspring.views.execution_log import VerdictView
 
     file = Path(execution_id)
     if file.suffix == ".json" or "/" in execution_id or file.is_file():
         verify_file(file, output)
         return
 
-    async def work(desk: "Desk") -> Shape:
-        return verified_shape(await verify_execution(desk, execution_id))
-
     with progress("verify"):
-        found: Shape = ask(work, lambda client: client.executions.verify(execution_id))
+        found = ask_for(
+            VerdictView,
+            lambda desk: verify_execution(desk, execution_id),
+            lambda client: client.executions.verify(execution_id),
+        )
     if output is Output.JSON:
         show_json(found)
-    elif found["breach"] is None:
-        span = f"ticks {found['first_tick']} to {found['last_tick']}" if found["entries"] else "no tick yet"
-        proof = f"{found['ticks']} ticks, signed checkpoints: {found['checkpoints']}"
-        say(f"valid: {found['entries']} entries, {span}; {proof}")
+    elif found.breach is None:
+        span = f"ticks {found.first_tick} to {found.last_tick}" if found.entries else "no tick yet"
+        proof = f"{found.ticks} ticks, signed checkpoints: {found.checkpoints}"
+        say(f"valid: {found.entries} entries, {span}; {proof}")
     else:
-        show_breach(found["breach"])
-    fail_unless(found["valid"])
+        show_breach(found.breach)
+    fail_unless(found.valid)
 
 
 @app.command("export")
@@ -209,7 +215,7 @@ def replay(
 ) -> None:
     """Run an execution again from its log, without calls or clock; ends with 1 where anything differs."""
     from mainspring.operations.executions import replay_execution, step_through
-    from mainspring.views.workflow_shapes import replay_shape
+    from mainspring.views.execution_log import Replayed
 
     if turns:
         found_turns = ask(
@@ -222,17 +228,18 @@ def replay(
             say(f"tick {frame.tick}: {arrived}; then {state.status.value} at {state.step!r}, vars {state.vars}")
         return
 
-    async def work(desk: "Desk") -> Shape:
-        return replay_shape(await replay_execution(desk, execution_id, version))
-
-    found: Shape = ask(work, lambda client: client.executions.replay(execution_id, version=version))
+    found = ask_for(
+        Replayed,
+        lambda desk: replay_execution(desk, execution_id, version),
+        lambda client: client.executions.replay(execution_id, version=version),
+    )
     if output is Output.JSON:
         show_json(found)
-    elif found["identical"]:
-        say(f"identical: {len(found['steps'])} entries")
+    elif found.identical:
+        say(f"identical: {len(found.steps)} entries")
     else:
-        say(f"{len(found['diffs'])} differences")
-        rows = [(str(d["number"]), d["step"], d["field"], d["expected"], d["actual"]) for d in found["diffs"]]
+        say(f"{len(found.diffs)} differences")
+        rows = [(str(each.number), each.step, each.field, each.expected, each.actual) for each in found.diffs]
         columns = (
             Column("ENTRY"),
             Column("STEP"),
@@ -241,7 +248,7 @@ def replay(
             Column("REPLAY", tail=True),
         )
         show_table(columns, rows, "None.")
-    fail_unless(found["identical"])
+    fail_unless(found.identical)
 
 
 @app.command("pause")
@@ -292,22 +299,29 @@ def order(
     from mainspring.operations.bulk_executions import allowing, order_executions, preview_orders
     from mainspring.operations.executions import check_reason
     from mainspring.ports.workflows import ExecutionFilter
+    from mainspring.views.execution import BulkCommandDryRun, load_execution
 
     wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, version, step)
     allowing(verb, wanted)
     check_reason(verb, reason)
 
-    async def foresee(desk: "Desk") -> Shape:
+    async def foresee(desk: "Desk") -> "BulkCommandDryRun":
         preview = await preview_orders(desk, verb, wanted)
-        return {"count": preview.count, "sample": [await tell_execution(desk, each) for each in preview.sample]}
+        sample = [await load_execution(desk, each) for each in preview.sample]
+        return BulkCommandDryRun(verb=verb, count=preview.count, sample=sample)
 
-    async def do(desk: "Desk") -> Shape:
-        return {"ordered": len(await order_executions(desk, verb, wanted, reason))}
+    async def do(desk: "Desk") -> int:
+        return len(await order_executions(desk, verb, wanted, reason))
 
-    preview = ask(foresee, lambda client: remote_workflows.order_many(client, verb, wanted, reason, dry_run=True))
-    found = int(preview["count"])
+    preview = ask(
+        foresee,
+        lambda client: BulkCommandDryRun.model_validate(
+            remote_workflows.order_many(client, verb, wanted, reason, dry_run=True)
+        ),
+    )
+    found = preview.count
     if output is Output.TABLE:
-        rows = [(each["id"], each["workflow"], each["status"], each["step"]) for each in preview["sample"]]
+        rows = [(each.id, each.workflow, each.status, each.step) for each in preview.sample]
         columns = (Column("ID"), Column("WORKFLOW", can_cut=True), Column("STATUS"), Column("STEP"))
         show_table(columns, rows, f"No execution that this names allows {verb}.")
         note(f"{found} in all" + (f", the newest {count} of them now" if found > count else ""))
@@ -317,8 +331,9 @@ def order(
         return
     if not yes:
         typer.confirm(f"Order {verb} of {min(found, count)} executions?", abort=True, err=True)
-    done = ask(do, lambda client: remote_workflows.order_many(client, verb, wanted, reason, dry_run=False))
-    ordered = int(done["ordered"])
+    ordered = ask(
+        do, lambda client: int(remote_workflows.order_many(client, verb, wanted, reason, dry_run=False)["ordered"])
+    )
     if output is Output.JSON:
         show_json({"verb": verb, "ordered": ordered, "more": found > ordered == count})
     else:
@@ -364,13 +379,12 @@ def erase(execution_id: Id, reason: Reason = "", output: OutputOption = Output.T
         say(f"erased the values of {entries} entries; their commitments stay")
 
 
-def _awaited(shape: Shape, moment: "datetime") -> str:
+def _awaited(execution: "ExecutionView", at: "datetime") -> str:
     """What it waits for, and until when it does so at most."""
-    wake_at = shape["wake_at"]
-    until = "" if wake_at is None else when(moment, at(wake_at))
-    if shape["status"] in ("failed", "paused"):
+    until = when(at, execution.wake_at, none="")
+    if execution.status in ("failed", "paused"):
         return "for a person"
-    match shape["waits_for"]:
+    match execution.waits_for:
         case "time":
             return f"until {until}"
         case "event":
@@ -385,9 +399,10 @@ def _awaited(shape: Shape, moment: "datetime") -> str:
 
 def _order(execution_id: str, verb: str, reason: str, output: Output) -> None:
     from mainspring.operations.executions import order_execution
+    from mainspring.views.execution import load_execution_detail
 
-    async def work(desk: "Desk") -> Shape:
-        return await tell_execution(desk, await order_execution(desk, execution_id, verb, reason))
+    async def work(desk: "Desk") -> "ExecutionView":
+        return await load_execution_detail(desk, await order_execution(desk, execution_id, verb, reason))
 
     execution = ask(
         work, lambda client: remote_workflows.order(client, execution_id, verb, reason, in_full=output is Output.JSON)
@@ -395,5 +410,5 @@ def _order(execution_id: str, verb: str, reason: str, output: Output) -> None:
     if output is Output.JSON:
         show_json({"execution": execution, "ordered": verb, "reason": reason})
         return
-    say(f"ordered {verb} of {execution_id}, which is {execution['status']} at {execution['step'] or 'its start'!r}")
+    say(f"ordered {verb} of {execution_id}, which is {execution.status} at {execution.step or 'its start'!r}")
     note("it happens in the next tick of a running ticker, and stands in the log with its reason")

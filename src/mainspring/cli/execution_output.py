@@ -1,4 +1,4 @@
-"""Executions and their logs as commands show them."""
+"""Logs of executions as commands show them."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,21 +7,10 @@ from typing import TYPE_CHECKING
 from mainspring.cli.command import fail_unless
 from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.progress import progress
-from mainspring.cli.remote import Shape
-from mainspring.cli.remote_values import at
 from mainspring.cli.table import Column
 
 if TYPE_CHECKING:
-    from mainspring.operations.endpoints import Desk
-    from mainspring.ports.workflows import Execution
-
-
-async def tell_execution(desk: "Desk", execution: "Execution") -> Shape:
-    from mainspring.operations.executions import clock_of
-    from mainspring.views.workflow_shapes import execution_in_full
-
-    return execution_in_full(execution, await clock_of(desk, execution))
-
+    from mainspring.views.execution_log import BreachView, TimelineEntryView
 
 MOMENT_COLUMNS = (
     Column("AT (UTC)"),
@@ -32,33 +21,30 @@ MOMENT_COLUMNS = (
 )
 
 
-def moment_lines(moments: Iterable[Shape]) -> list[tuple[str, str, str, str, str]]:
-    return [
-        (f"{at(each['at']):%Y-%m-%d %H:%M:%S}", str(each["tick"]), each["step"], each["action"], each["text"])
-        for each in moments
-    ]
+def moment_lines(moments: Iterable["TimelineEntryView"]) -> list[tuple[str, str, str, str, str]]:
+    return [(f"{each.at:%Y-%m-%d %H:%M:%S}", str(each.tick), each.step, each.action, each.text) for each in moments]
 
 
-def show_breach(breach: Shape) -> None:
-    say(f"NOT VALID: {breach['execution_id']}, entry {breach['number']}, {breach['field']}:")
-    say(f"  expected {breach['expected']}")
-    say(f"  found    {breach['found']}")
+def show_breach(breach: "BreachView") -> None:
+    say(f"NOT VALID: {breach.execution_id}, entry {breach.number}, {breach.field}:")
+    say(f"  expected {breach.expected}")
+    say(f"  found    {breach.found}")
 
 
 def verify_file(file: Path, output: Output) -> None:
     """Check a file of `execution export`, without a database."""
-    from mainspring.views.workflow_shapes import checked_shape
+    from mainspring.views.execution_log import BundleVerdictView
     from mainspring.wiring.workflows import is_signed
     from mainspring.workflow.bundle import check_bundle, read_bundle
 
     with progress("verify"):
         bundle = read_bundle(file.read_bytes())
         found = check_bundle(bundle, is_signed)
-        shape: Shape = checked_shape(bundle, found)
+        view = BundleVerdictView.of(bundle, found)
     if output is Output.JSON:
-        show_json(shape)
-    elif shape["breach"] is not None:
-        show_breach(shape["breach"])
+        show_json(view)
+    elif view.breach is not None:
+        show_breach(view.breach)
     elif found.replay is not None and not found.replay.identical:
         first = found.replay.differences[0]
         say(f"NOT VALID: run again, entry {first.number} differs in {first.field}:")

@@ -21,13 +21,13 @@ from mainspring.cli.output import harmless
 from mainspring.domain.duration import DURATION_MS_MAX, format_duration
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint
 from mainspring.domain.errors import InvalidInput, did_you_mean
+from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
 from mainspring.domain.run import HttpAction
 from mainspring.domain.schedule.cron import CRON, check_cron, check_timezone
 from mainspring.domain.schedule.governor import plan_next_run
 from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 from mainspring.domain.text import clean_text
-from mainspring.views.shapes import decision_shape
 
 LINE_BYTES_MAX = 1_000_000
 NOW_MIN, NOW_MAX = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
@@ -115,7 +115,15 @@ def _explained(line: bytes) -> dict[str, object]:
     now = read_instant(state.now, "now")
     if not NOW_MIN <= now < NOW_MAX:
         raise InvalidInput(f"now '{state.now}' lies outside the years 1970 to 9998; give a nearer instant", field="now")
-    return decision_shape(plan_next_run(now, _endpoint(state.endpoint), CRON))
+    decision = plan_next_run(now, _endpoint(state.endpoint), CRON)
+    return {
+        "next_run_at": rfc3339(decision.next_run_at),
+        "source": decision.source,
+        "trail": [
+            {"rule": step.rule, "at": step.at and rfc3339(step.at), "verdict": step.verdict, "why": step.why}
+            for step in decision.trail
+        ],
+    }
 
 
 def _read(line: bytes) -> ExplainInput:

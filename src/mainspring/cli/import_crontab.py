@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import remote_values
 from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.documents import show_faults, show_report
 from mainspring.cli.output import Output, note, show_json
 from mainspring.cli.progress import progress
+from mainspring.cli.remote import apply_documents
 from mainspring.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.documents.apply import Report
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.document import Applied
 
 app = CommandApp("Take over what other schedulers did.")
 
@@ -66,19 +66,18 @@ def _apply(text: str, secrets: dict[str, str], output: Output) -> None:
     from mainspring.documents.faults import InvalidDocument
     from mainspring.documents.plan import Options
     from mainspring.documents.references import local
+    from mainspring.views.document import Applied
     from mainspring.wiring.outbound import open_messengers
 
     options = Options(local({**os.environ, **secrets}), open_messengers(current_settings()))
 
-    async def work(desk: "Desk") -> "Report":
-        return await apply_files(desk, [("crontab", text.encode())], options)
+    async def work(desk: "Desk") -> "Applied":
+        return Applied.of(await apply_files(desk, [("crontab", text.encode())], options))
 
-    def remotely(client: "Client") -> "Report":
+    def remotely(client: "Client") -> "Applied":
         references = {f"env:{name}": value for name, value in secrets.items()}
         files = [("crontab", text.encode())]
-        return remote_values.apply_afar(
-            client, files, references, source=None, prune=False, take_over=False, dry_run=False
-        )
+        return apply_documents(client, files, references, source=None, prune=False, take_over=False, dry_run=False)
 
     try:
         with progress("apply"):

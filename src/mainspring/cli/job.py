@@ -6,19 +6,17 @@ import typer
 
 from mainspring.cli import remote
 from mainspring.cli.arguments import JobName
-from mainspring.cli.command import CommandApp, OutputOption, ask
+from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all
 from mainspring.cli.endpoint_output import note_if_managed, schedule_in_words, see_all
-from mainspring.cli.output import Output, say, show_json
+from mainspring.cli.output import Output, now, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.views.sentences import EndpointSight, relative, when
-from mainspring.views.shapes import endpoint_shape, job_shape
+from mainspring.views.shapes import endpoint_shape
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mainspring.client import Client
-    from mainspring.domain.endpoint import Job
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.job import JobView
 
 app = CommandApp("Jobs: named groups of endpoints.")
 
@@ -33,10 +31,12 @@ def add(
 ) -> None:
     """Add a job. `endpoint add --job NAME` also makes one."""
     from mainspring.operations.jobs import add_job
+    from mainspring.views.job import JobView
 
-    job = ask(
+    job = ask_for(
+        JobView,
         lambda desk: add_job(desk, name, description or ""),
-        lambda client: remote.job_of(client.jobs.create(name=name, description=description or "")),
+        lambda client: client.jobs.create(name=name, description=description or ""),
     )
     _show(job, output, f"added job {job.name!r}")
 
@@ -44,15 +44,15 @@ def add(
 @app.command("list")
 def list_jobs(output: OutputOption = Output.TABLE) -> None:
     """List jobs by name."""
+    from mainspring.views.job import JobView
 
-    async def work(desk: "Desk") -> list["Job"]:
-        return await desk.stores.endpoints.jobs(desk.tenant_id)
-
-    jobs = ask(work, lambda client: [remote.job_of(shape) for shape in client.jobs.list()["items"]])
+    jobs = ask_for_all(
+        JobView, lambda desk: desk.stores.endpoints.jobs(desk.tenant_id), lambda client: client.jobs.list()["items"]
+    )
     if output is Output.JSON:
-        show_json([job_shape(job) for job in jobs])
+        show_json(jobs)
         return
-    rows = [(job.name, job.status.value, job.description) for job in jobs]
+    rows = [(job.name, job.status, job.description) for job in jobs]
     columns = (Column("NAME", can_cut=True), Column("STATE"), Column("DESCRIPTION", tail=True))
     show_table(columns, rows, "No job yet. Add one: mainspring job add NAME")
 
@@ -61,33 +61,34 @@ def list_jobs(output: OutputOption = Output.TABLE) -> None:
 def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
     """Show a job and its endpoints."""
     from mainspring.operations.jobs import find_job
-    from mainspring.wiring.clock import SystemClock
+    from mainspring.views.job import JobView
 
-    async def work(desk: "Desk") -> tuple["Job", list[EndpointSight], "datetime"]:
+    async def work(desk: "Desk") -> tuple["JobView", list[EndpointSight]]:
         job = await find_job(desk, name)
-        return job, await see_all(desk, job.id, None), await desk.stores.schedule.now()
+        return JobView.of(job), await see_all(desk, job.id, None)
 
-    def over(client: "Client") -> tuple["Job", list[EndpointSight], "datetime"]:
-        job = remote.job_of(client.jobs.read(name))
-        return job, remote.endpoints_of(client, job.id, None), SystemClock().now()
+    def over(client: "Client") -> tuple["JobView", list[EndpointSight]]:
+        job = JobView.model_validate(client.jobs.read(name))
+        return job, remote.endpoints_of(client, job.id, None)
 
-    job, sights, now = ask(work, over)
+    job, sights = ask(work, over)
     if output is Output.JSON:
-        show_json(job_shape(job) | {"endpoints": [endpoint_shape(*sight.shaped) for sight in sights]})
+        show_json(job.as_json() | {"endpoints": [endpoint_shape(*sight.shaped) for sight in sights]})
         return
+    at = now()
     show_fields(
         [
             ("name", job.name),
             ("id", job.id),
-            ("state", job.status.value),
+            ("state", job.status),
             ("description", job.description or "-"),
             ("managed by", job.managed_by or "-"),
-            ("changed", when(now, job.updated_at)),
+            ("changed", when(at, job.updated_at)),
         ]
     )
     print()
     rows = [
-        (sight.endpoint.name, schedule_in_words(sight.endpoint), relative(now, sight.endpoint.next_run_at, "never"))
+        (sight.endpoint.name, schedule_in_words(sight.endpoint), relative(at, sight.endpoint.next_run_at, "never"))
         for sight in sights
     ]
     columns = (Column("ENDPOINT", can_cut=True), Column("SCHEDULE", can_cut=True), Column("NEXT RUN"))
@@ -103,12 +104,14 @@ def edit(
 ) -> None:
     """Change a job's name or description."""
     from mainspring.operations.jobs import edit_job
+    from mainspring.views.job import JobView
 
     given = {"name": rename, "description": description}
     fields: Any = {field: text for field, text in given.items() if text is not None}
-    job = ask(
+    job = ask_for(
+        JobView,
         lambda desk: edit_job(desk, name, rename, description),
-        lambda client: remote.job_of(client.jobs.update(name, **fields)),
+        lambda client: client.jobs.update(name, **fields),
     )
     _show(job, output, f"edited job {job.name!r}")
     note_if_managed(job.name, job.managed_by)
@@ -135,17 +138,18 @@ def archive(name: JobName, output: OutputOption = Output.TABLE) -> None:
 def _set_status(name: str, status: str, sentence: str, output: Output) -> None:
     from mainspring.domain.endpoint import JobStatus
     from mainspring.operations.jobs import set_job_status
+    from mainspring.views.job import JobView
 
-    def over(client: "Client") -> "Job":
+    def over(client: "Client") -> object:
         verbs = {"paused": client.jobs.pause, "active": client.jobs.resume, "archived": client.jobs.archive}
-        return remote.job_of(verbs[status](name))
+        return verbs[status](name)
 
-    job = ask(lambda desk: set_job_status(desk, name, JobStatus(status)), over)
+    job = ask_for(JobView, lambda desk: set_job_status(desk, name, JobStatus(status)), over)
     _show(job, output, sentence.format(name=job.name))
 
 
-def _show(job: "Job", output: Output, sentence: str) -> None:
+def _show(job: "JobView", output: Output, sentence: str) -> None:
     if output is Output.JSON:
-        show_json(job_shape(job))
+        show_json(job)
     else:
         say(sentence)

@@ -4,18 +4,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import remote_values
-from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings
+from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all, current_settings
 from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.cli.user import link_of
 from mainspring.domain.access.scope import Role
-from mainspring.views.shapes import member_shape
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
-    from mainspring.domain.access.account import Member
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.account import MemberAdded, MemberView
 
 app = CommandApp("Members of the tenant (MAINSPRING_TENANT) and their roles: owner, operator, viewer.")
 
@@ -30,17 +27,15 @@ RoleOption = Annotated[
 def list_members(output: OutputOption = Output.TABLE) -> None:
     """List the members of the tenant, and who was invited."""
     from mainspring.operations.members import list_members as list_all
+    from mainspring.views.account import MemberView
 
-    members = ask(
-        list_all,
-        lambda client: [remote_values.member_of(shape) for shape in client.users.list_members()["items"]],
-    )
+    members = ask_for_all(MemberView, list_all, lambda client: client.users.list_members()["items"])
     if output is Output.JSON:
-        show_json([member_shape(member) for member in members])
+        show_json(members)
         return
     columns = (Column("EMAIL", can_cut=True), Column("NAME", can_cut=True), Column("ROLE"))
     rows = [
-        (each.email, each.name, each.role.value if each.status == "active" else f"{each.role.value} ({each.status})")
+        (each.email, each.name, each.role if each.status == "active" else f"{each.role} ({each.status})")
         for each in members
     ]
     show_table(columns, rows, "No member yet. Add one: mainspring member add EMAIL --role operator")
@@ -52,28 +47,29 @@ def add(email: Email, role: RoleOption = Role.VIEWER, output: OutputOption = Out
     from mainspring.cli.link_email import post_link
     from mainspring.domain.access.account import Proof
     from mainspring.operations.members import add_member
+    from mainspring.views.account import MemberAdded, MemberView
     from mainspring.wiring.desk import open_password_hasher
 
-    async def work(desk: "Desk") -> tuple["Member", str, bool]:
+    async def work(desk: "Desk") -> "MemberAdded":
         settings = current_settings()
         proof = Proof.EMAIL if settings.smtp_url else Proof.OPERATOR
         member, token = await add_member(desk, open_password_hasher(), email, role, proof=proof)
-        return member, token, await post_link(settings, member.email, token)
+        emailed = await post_link(settings, member.email, token)
+        link = link_of(settings, token) if token and not emailed else None
+        return MemberAdded(member=MemberView.of(member), link=link, emailed=emailed)
 
-    def remotely(client: "Client") -> tuple["Member", str, bool]:
-        made = client.users.create_member(email=email, role=role.value)
-        return remote_values.member_of(made["member"]), remote_values.token_of(made["link"]), made["emailed"]
-
-    member, token, emailed = ask(work, remotely)
-    link = link_of(current_settings(), token) if token and not emailed else None
+    added = ask(
+        work, lambda client: MemberAdded.model_validate(client.users.create_member(email=email, role=role.value))
+    )
     if output is Output.JSON:
-        show_json({"member": member_shape(member), "link": link, "emailed": emailed})
+        show_json(added)
         return
-    say(f"{member.email} is {'invited as ' if token or emailed else ''}{member.role.value}")
-    if emailed:
+    member = added.member
+    say(f"{member.email} is {'invited as ' if added.link or added.emailed else ''}{member.role}")
+    if added.emailed:
         note(f"a link was sent to {member.email}; it opens once, within 24 hours")
-    if link:
-        say(link)
+    if added.link:
+        say(added.link)
         note("the link opens once, within 24 hours; give it to this person only")
 
 
@@ -81,10 +77,12 @@ def add(email: Email, role: RoleOption = Role.VIEWER, output: OutputOption = Out
 def set_role(email: Email, role: RoleOption, output: OutputOption = Output.TABLE) -> None:
     """Give a member another role; it counts from the next request on."""
     from mainspring.operations.members import set_role as change_role
+    from mainspring.views.account import MemberView
 
-    member = ask(
+    member = ask_for(
+        MemberView,
         lambda desk: change_role(desk, email, role),
-        lambda client: remote_values.member_of(client.users.update_member(email, role=role.value)),
+        lambda client: client.users.update_member(email, role=role.value),
     )
     _show(member, output)
 
@@ -93,19 +91,19 @@ def set_role(email: Email, role: RoleOption, output: OutputOption = Output.TABLE
 def remove(email: Email, output: OutputOption = Output.TABLE) -> None:
     """Remove a member, or take an invitation back; the user stays. A tenant keeps at least one owner."""
     from mainspring.operations.members import remove_member
+    from mainspring.views.account import MemberView
 
-    member = ask(
-        lambda desk: remove_member(desk, email),
-        lambda client: remote_values.member_of(client.users.remove_member(email)),
+    member = ask_for(
+        MemberView, lambda desk: remove_member(desk, email), lambda client: client.users.remove_member(email)
     )
     if output is Output.JSON:
-        show_json({**member_shape(member), "removed": True})
+        show_json({**member.as_json(), "removed": True})
     else:
         say(f"removed {member.email}")
 
 
-def _show(member: "Member", output: Output) -> None:
+def _show(member: "MemberView", output: Output) -> None:
     if output is Output.JSON:
-        show_json(member_shape(member))
+        show_json(member)
     else:
-        say(f"{member.email} is {member.role.value}")
+        say(f"{member.email} is {member.role}")

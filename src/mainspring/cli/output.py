@@ -7,7 +7,9 @@ read as markup. Output goes to standard output; notes and errors go to standard 
 import json
 import re
 import sys
+from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from mainspring.domain.errors import MainspringError, NotFound
 from mainspring.domain.text import spelled_out
@@ -55,7 +57,18 @@ def show_json(value: object) -> None:
 def as_json(value: object, *, indent: int | None = 2) -> str:
     """JSON in which nothing acts on a terminal; letters of every script stay readable."""
     separators = None if indent else (",", ":")
-    return harmless(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators))
+    return harmless(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, default=_view_as_json))
+
+
+def _view_as_json(view: Any) -> object:
+    return view.as_json()
+
+
+def now() -> datetime:
+    """The time that `5m ago` counts from: the clock of whoever reads it."""
+    from mainspring.wiring.clock import SystemClock
+
+    return SystemClock().now()
 
 
 def harmless(text: str) -> str:
@@ -77,7 +90,7 @@ def show_error(fault: MainspringError, output: Output) -> None:
             print(spelled_out(str(each)), file=sys.stderr)
         print(f"error: {len(faults)} faults; nothing was changed", file=sys.stderr)
     else:
-        kind = fault.kind if isinstance(fault, NotFound) and "did you mean" not in str(fault) else ""
+        kind = fault.kind if isinstance(fault, NotFound) and fault.suggestion is None else ""
         way_out = f"; `mainspring {LISTS[kind]}` lists those there are" if kind in LISTS else ""
         print(f"error: {spelled_out(str(fault))}{way_out}", file=sys.stderr)
 

@@ -6,20 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.arguments import Force
-from mainspring.cli.command import CommandApp, OutputOption, ask, fail_unless
+from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for_all, fail_unless
 from mainspring.cli.execution_output import show_breach
-from mainspring.cli.output import Output, note, say, show_json
-from mainspring.cli.remote import Shape
-from mainspring.cli.remote_values import at, now
+from mainspring.cli.output import Output, note, now, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import Conflict
 from mainspring.views.sentences import when
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.partition import PartitionStatus
 
 app = CommandApp("Partitions of workflows: their writers, and proofs of all they hold.")
 
@@ -29,24 +26,21 @@ Number = Annotated[int | None, typer.Argument(metavar="PARTITION", min=0, help="
 @app.command("list")
 def list_partitions(output: OutputOption = Output.TABLE) -> None:
     """List partitions with their writers and what waits in them."""
-    from mainspring.views.workflow_shapes import partition_shape
+    from mainspring.views.partition import PartitionStatus
 
-    async def work(desk: "Desk") -> tuple[list[Shape], "datetime"]:
+    async def work(desk: "Desk") -> list["PartitionStatus"]:
         moment = await desk.stores.flows.workflows.now()
-        views = await desk.stores.flows.partitions.views(moment)
-        return [partition_shape(view, moment) for view in views], moment
+        return [PartitionStatus.of(view, moment) for view in await desk.stores.flows.partitions.views(moment)]
 
-    def remotely(client: "Client") -> tuple[list[Shape], "datetime"]:
-        return list(client.partitions.list()["items"]), now()
-
-    found, moment = ask(work, remotely, for_all=True)
+    found = ask(work, lambda client: PartitionStatus.read_all(client.partitions.list()["items"]), for_all=True)
     if output is Output.JSON:
         show_json(found)
         return
+    at = now()
     rows = [
         (
-            str(each["partition"]), str(each["ticks"]), each["writer"] or "none", str(each["overdue"]),
-            when(moment, at(each["waits_since"])) if each["waits_since"] else "-",
+            str(each.partition), str(each.ticks), each.writer or "none", str(each.overdue),
+            when(at, each.waits_since),
         )
         for each in found
     ]  # fmt: skip
@@ -76,31 +70,30 @@ def verify(
     import msgspec
 
     from mainspring.operations.partitions import read_kept, verify_partitions
-    from mainspring.views.workflow_shapes import partition_verdict_shape
+    from mainspring.views.partition import PartitionVerified
 
     checkpoints = [each for file in kept or () for each in read_kept(file.read_bytes()).checkpoints]
 
-    async def work(desk: "Desk") -> list[Shape]:
-        return [partition_verdict_shape(each) for each in await verify_partitions(desk, partition, checkpoints)]
-
-    def remotely(client: "Client") -> list[Shape]:
-        given = msgspec.to_builtins(checkpoints)
-        return list(client.partitions.verify(partition=partition, checkpoints=given)["items"])
-
-    found: list[Shape] = ask(work, remotely, for_all=True)
+    given = msgspec.to_builtins(checkpoints)
+    found = ask_for_all(
+        PartitionVerified,
+        lambda desk: verify_partitions(desk, partition, checkpoints),
+        lambda client: client.partitions.verify(partition=partition, checkpoints=given)["items"],
+        for_all=True,
+    )
     if output is Output.JSON:
         show_json(found)
     for each in found if output is Output.TABLE else ():
-        if each["breach"] is not None:
-            show_breach(each["breach"])
+        if each.breach is not None:
+            show_breach(each.breach)
             continue
-        held = f"{each['checkpoints']} stored and {each['kept']} kept checkpoints"
-        say(f"valid: partition {each['partition']}, {each['executions']} executions, {each['ticks']} ticks; {held}")
-        if each["unsigned"]:
-            note(f"partition {each['partition']}: no checkpoint was signed after its last {each['unsigned']} ticks")
-        if each["unreachable"]:
-            note(f"{each['unreachable']} kept checkpoints are of ticks that retention has removed")
-    fail_unless(all(each["valid"] for each in found))
+        held = f"{each.checkpoints} stored and {each.kept} kept checkpoints"
+        say(f"valid: partition {each.partition}, {each.executions} executions, {each.ticks} ticks; {held}")
+        if each.unsigned:
+            note(f"partition {each.partition}: no checkpoint was signed after its last {each.unsigned} ticks")
+        if each.unreachable:
+            note(f"{each.unreachable} kept checkpoints are of ticks that retention has removed")
+    fail_unless(all(each.valid for each in found))
 
 
 @app.command("checkpoints")

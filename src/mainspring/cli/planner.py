@@ -10,16 +10,14 @@ from mainspring.cli import remote_planner
 from mainspring.cli.arguments import EndpointName
 from mainspring.cli.command import CommandApp, OutputOption, ask, complete, current_settings, fail_unless
 from mainspring.cli.output import Output, note, say, show_json
-from mainspring.cli.remote import Shape
 from mainspring.cli.sessions import show_session
 from mainspring.cli.settings import masked
 from mainspring.domain.errors import Conflict
-from mainspring.views.planner_shapes import session_shape
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
-    from mainspring.operations.planner import Modes
     from mainspring.settings import Settings
+    from mainspring.views.planner import PlannerModes, PlannerSession
 
 app = CommandApp("The planner: judges finished runs, writes hints. Alone, the command runs one.")
 app.info.no_args_is_help = False
@@ -48,9 +46,10 @@ def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     Exits with 1 where the session failed, or was skipped because a limit is reached.
     """
     from mainspring.operations.endpoints import find_endpoint
+    from mainspring.views.planner import PlannerSession
     from mainspring.wiring.planner import open_look, open_model
 
-    async def work(desk: "Desk") -> Shape:
+    async def work(desk: "Desk") -> "PlannerSession":
         settings = current_settings()
         async with open_model(settings) as model:
             session = await open_look(settings, desk, model)(await find_endpoint(desk, name))
@@ -60,14 +59,14 @@ def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
                 kind="endpoint",
                 name=name,
             )
-        return session_shape(session, name)
+        return PlannerSession.of(session, name)
 
     session = ask(work, lambda client: remote_planner.look(client, name))
     if output is Output.JSON:
         show_json(session)
     else:
         show_session(session)
-    fail_unless(session["status"] == "done")
+    fail_unless(session.status == "done")
 
 
 @app.command("mode")
@@ -92,14 +91,15 @@ def mode(
     """
     from mainspring.operations.planner import advice_in_force, modes_of, undo_advice
     from mainspring.operations.rules import set_mode
+    from mainspring.views.planner import PlannerModes
 
-    async def work(desk: "Desk") -> tuple[str, "Modes", int, int]:
+    async def work(desk: "Desk") -> tuple[str, "PlannerModes", int, int]:
         undone = held = 0
         if scope is not None and wanted is not None:
             await set_mode(desk, scope, wanted)
             undone = await undo_advice(desk, scope) if undo else 0
             held = len(await advice_in_force(desk, scope))
-        return desk.tenant_id, await modes_of(desk), undone, held
+        return desk.tenant_id, PlannerModes.of(await modes_of(desk)), undone, held
 
     tenant, modes, undone, held = ask(work, lambda client: remote_planner.modes(client, scope, wanted, undo))
     if undone:
@@ -107,8 +107,8 @@ def mode(
     if held and wanted not in (None, "live"):
         many = "1 endpoint" if held == 1 else f"{held} endpoints"
         note(f"advice is still in force on {many}; undo it with `mainspring planner mode {scope} {wanted} --undo`")
-    found = [("all", "all", modes.everything), (f"tenant:{tenant}", f"tenant {tenant!r}", modes.tenant)]
-    found += [(f"endpoint:{each}", f"endpoint {name!r}", mode) for each, (name, mode) in modes.endpoints.items()]
+    found = [("all", "all", modes.all), (f"tenant:{tenant}", f"tenant {tenant!r}", modes.tenant)]
+    found += [(f"endpoint:{each.endpoint_id}", f"endpoint {each.endpoint!r}", each.mode) for each in modes.endpoints]
     said = [each for each in found if each[2] != "live"]
     if output is Output.JSON:
         show_json({key: what for key, _, what in said})

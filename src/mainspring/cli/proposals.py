@@ -8,19 +8,15 @@ import typer
 from mainspring.cli import remote_planner
 from mainspring.cli.arguments import Reason
 from mainspring.cli.command import CommandApp, OutputOption, ask
-from mainspring.cli.endpoint_output import names_of
 from mainspring.cli.output import Output, say, show_json
-from mainspring.cli.remote import Shape
-from mainspring.cli.remote_values import maybe_at
 from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.views.planner_shapes import proposal_shape
 from mainspring.views.sentences import clock
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.advice.proposal import StoredProposal
     from mainspring.operations.endpoints import Desk
     from mainspring.operations.proposals import Decided
+    from mainspring.views.proposal import PlannerProposal
 
 NONE_YET = "No proposal is pending. `mainspring planner mode NAME ask` lets advice propose instead of act."
 ProposalIds = Annotated[list[str], typer.Argument(metavar="PROPOSAL...", help="Ids of proposals.")]
@@ -40,12 +36,13 @@ def list_proposals(
 ) -> None:
     """List proposals, newest first: those that wait for a person, or with --state others."""
     from mainspring.operations.proposals import check_state, proposal_filter
+    from mainspring.views.proposal import load_proposals
 
     wanted = None if state == "all" else check_state(state)
 
-    async def work(desk: "Desk") -> list[Shape]:
+    async def work(desk: "Desk") -> list["PlannerProposal"]:
         chosen = await proposal_filter(desk, endpoint, wanted, limit=count)
-        return await _told(desk, await desk.stores.proposals.proposals(desk.tenant_id, chosen))
+        return await load_proposals(desk, await desk.stores.proposals.proposals(desk.tenant_id, chosen))
 
     found = ask(work, lambda client: remote_planner.proposals(client, endpoint, wanted, count))
     if output is Output.JSON:
@@ -53,13 +50,13 @@ def list_proposals(
         return
     rows = [
         (
-            each["id"],
-            each["endpoint"] or "-",
-            each["state"],
-            each["does"],
-            each["author"],
-            clock(maybe_at(each["expires_at"])),
-            each["reason"],
+            each.id,
+            each.endpoint or "-",
+            each.state,
+            each.does,
+            each.author,
+            clock(each.expires_at),
+            each.reason,
         )
         for each in found
     ]
@@ -77,27 +74,28 @@ def show(
 ) -> None:
     """Show one proposal: what it would do, on whose advice and why, and what became of it."""
     from mainspring.operations.proposals import find_proposal
+    from mainspring.views.proposal import PlannerProposal, load_proposals
 
-    async def work(desk: "Desk") -> Shape:
-        return (await _told(desk, [await find_proposal(desk, proposal_id)]))[0]
+    async def work(desk: "Desk") -> "PlannerProposal":
+        return (await load_proposals(desk, [await find_proposal(desk, proposal_id)]))[0]
 
-    found: Shape = ask(work, lambda client: client.proposals.read(proposal_id))
+    found = ask(work, lambda client: PlannerProposal.model_validate(client.proposals.read(proposal_id)))
     if output is Output.JSON:
         show_json(found)
         return
     fields = [
-        ("proposal", found["id"]),
-        ("endpoint", found["endpoint"]),
-        ("state", found["state"]),
-        ("would", found["does"]),
-        ("by", found["author"]),
-        ("because of", found["cause"]),
-        ("reason", found["reason"]),
-        ("created", clock(maybe_at(found["created_at"]))),
-        ("expires", clock(maybe_at(found["expires_at"]))),
-        ("decided", None if found["decided_at"] is None else clock(maybe_at(found["decided_at"]))),
-        ("decided by", found["decided_by"]),
-        ("note", found["note"]),
+        ("proposal", found.id),
+        ("endpoint", found.endpoint),
+        ("state", found.state),
+        ("would", found.does),
+        ("by", found.author),
+        ("because of", found.cause),
+        ("reason", found.reason),
+        ("created", clock(found.created_at)),
+        ("expires", clock(found.expires_at)),
+        ("decided", None if found.decided_at is None else clock(found.decided_at)),
+        ("decided by", found.decided_by),
+        ("note", found.note),
     ]
     show_fields([(name, value) for name, value in fields if value])
 
@@ -134,12 +132,12 @@ def reject(ids: ProposalIds, reason: Reason = "", output: OutputOption = Output.
 def _decide(
     ids: list[str],
     here: Callable[["Desk", str], Awaitable["Decided"]],
-    afar: Callable[["Client", str], Shape],
+    over: Callable[["Client", str], object],
     done: str,
     output: Output,
 ) -> None:
     """One after the other: what is refused ends the command, and says so; those before it are decided."""
-    decided = [_decide_one(each, here, afar, done, output) for each in ids]
+    decided = [_decide_one(each, here, over, done, output) for each in ids]
     if output is Output.JSON:
         show_json(decided)
 
@@ -147,20 +145,16 @@ def _decide(
 def _decide_one(
     proposal_id: str,
     here: Callable[["Desk", str], Awaitable["Decided"]],
-    afar: Callable[["Client", str], Shape],
+    over: Callable[["Client", str], object],
     done: str,
     output: Output,
-) -> Shape:
-    async def work(desk: "Desk") -> Shape:
-        return (await _told(desk, [(await here(desk, proposal_id)).proposal]))[0]
+) -> "PlannerProposal":
+    from mainspring.views.proposal import PlannerProposal, load_proposals
 
-    found: Shape = ask(work, lambda client: afar(client, proposal_id))
+    async def work(desk: "Desk") -> "PlannerProposal":
+        return (await load_proposals(desk, [(await here(desk, proposal_id)).proposal]))[0]
+
+    found = ask(work, lambda client: PlannerProposal.model_validate(over(client, proposal_id)))
     if output is Output.TABLE:
-        say(f"{done}: {found['does']} of {found['endpoint']!r}, proposed by {found['author']}")
+        say(f"{done}: {found.does} of {found.endpoint!r}, proposed by {found.author}")
     return found
-
-
-async def _told(desk: "Desk", found: list["StoredProposal"]) -> list[Shape]:
-    names = await names_of(desk, {each.endpoint_id for each in found})
-    now = await desk.stores.schedule.now()
-    return [proposal_shape(each, names.get(each.endpoint_id, ""), now) for each in found]

@@ -1,12 +1,11 @@
-"""A server instead of a database: the same commands through the API, and what it answered as the values they show.
+"""A server instead of a database: the same commands through the API.
 
-The API gives out the objects of `shapes`; here they are read back, so that a command prints the same words and the same
-JSON wherever its answer came from. Refusals of the server become the errors they were.
+A command reads the server's JSON into the view that it would make from its own database, and prints that. Refusals of
+the server become the errors they were.
 """
 
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mainspring.domain.errors import (
@@ -24,10 +23,11 @@ from mainspring.domain.name import shown
 
 if TYPE_CHECKING:
     from mainspring.client import ApiError, Client
-    from mainspring.domain.endpoint import Endpoint, EndpointConfig, Job
-    from mainspring.domain.run import Body, Outcome, Run
-    from mainspring.domain.schedule.governor import Decision
+    from mainspring.documents.faults import InvalidDocument
+    from mainspring.domain.endpoint import Endpoint, EndpointConfig
     from mainspring.ports.filters import EndpointOrder
+    from mainspring.views.document import Applied
+    from mainspring.views.notification import DeliveryView
     from mainspring.views.sentences import EndpointSight
 
 T = TypeVar("T")
@@ -43,9 +43,10 @@ NO_KEY = (
 
 def ask_server(server: str, work: Callable[["Client"], T], tenant: str = "") -> T:
     """Let `work` use a client of that server; the key is MAINSPRING_API_KEY, and must be one of `tenant` if given."""
-    from msgspec import ValidationError
+    import msgspec
 
     from mainspring.client import ApiError, Client
+    from mainspring.views.view import Unreadable
 
     if not _is_address(server):
         raise InvalidInput(
@@ -62,8 +63,12 @@ def ask_server(server: str, work: Callable[["Client"], T], tenant: str = "") -> 
         if isinstance(error, NotAuthenticated) and not os.environ.get("MAINSPRING_API_KEY"):
             error.args = (NO_KEY,)
         raise error from None
-    except ValidationError as fault:
-        raise misunderstood(server, fault) from fault
+    except Unreadable as fault:
+        first = fault.errors()[0]
+        place = ".".join(str(part) for part in (fault.title, *first["loc"]))
+        raise misunderstood(server, f"{place}: {first['msg']}") from fault
+    except msgspec.ValidationError as fault:
+        raise misunderstood(server, str(fault)) from fault
 
 
 def _check_tenant(client: "Client", tenant: str) -> None:
@@ -87,11 +92,11 @@ def _is_address(server: str) -> bool:
         return False
 
 
-def misunderstood(server: str, fault: Exception) -> InvalidInput:
+def misunderstood(server: str, why: str) -> InvalidInput:
     """For an answer of the server that a command could not read: commands take fields without looking first."""
     return InvalidInput(
         f"the server {server!r} gave an answer that this version of Mainspring does not understand "
-        f"({type(fault).__name__}: {fault}); --server must be the address of a Mainspring server of the same version; "
+        f"({why}); --server must be the address of a Mainspring server of the same version; "
         "correct the address, or update the older side",
         field="server",
     )
@@ -99,12 +104,11 @@ def misunderstood(server: str, fault: Exception) -> InvalidInput:
 
 def error_of(refusal: "ApiError") -> MainspringError:
     """The error that the server met, with its words, so that the exit code is the same too."""
-    named = re.match(r"(?:no |another )?([A-Za-z ]+?) (?:'|is named )", refusal.detail)
     places = (each.get("path") or each.get("pointer") or each.get("parameter") or "" for each in refusal.errors)
     field = str(next(places, "")).strip("/")
     by_kind: dict[str, MainspringError] = {
-        "not-found": NotFound(named[1] if named else "", ""),
-        "conflict": Conflict("", kind=named[1] if named else "", name=""),
+        "not-found": _not_found(refusal),
+        "conflict": Conflict("", kind=refusal.subject, name=""),
         "quota-exceeded": QuotaExceeded("", quota="", limit=0),
         "not-authenticated": NotAuthenticated(),
         "forbidden": Forbidden("", scope=""),
@@ -117,6 +121,12 @@ def error_of(refusal: "ApiError") -> MainspringError:
     return error
 
 
+def _not_found(refusal: "ApiError") -> NotFound:
+    fault = NotFound(refusal.subject, "")
+    fault.suggestion = refusal.suggestion
+    return fault
+
+
 def _faults_of(refusal: "ApiError") -> MainspringError | None:
     """The faults of a workflow's document, where it was refused for them."""
     from mainspring.workflow.document import InvalidWorkflow
@@ -125,8 +135,7 @@ def _faults_of(refusal: "ApiError") -> MainspringError | None:
     faults = []
     for each in refusal.errors:
         if each.get("pointer") == "/document" and "path" in each:
-            bare = WorkflowFault(each["path"], "", each["line"])
-            faults.append(WorkflowFault(bare.path, each["detail"].removeprefix(str(bare)), bare.line))
+            faults.append(WorkflowFault(each["path"], each["message"], each["line"]))
     return InvalidWorkflow(faults) if faults else None
 
 
@@ -150,6 +159,19 @@ def wait_for_run(client: "Client", endpoint_id: str, timeout_s: float) -> tuple[
             if run["slot_at"] == slot_at and run["status"] not in ("running", "abandoned"):
                 return asked["endpoint"], run
     return asked["endpoint"], asked["run"]
+
+
+def read_deliveries(client: "Client", found: "Iterator[Shape]", count: int, *, in_full: bool) -> list["DeliveryView"]:
+    """The newest so many; their payloads are fetched one by one, where they are shown."""
+    from itertools import islice
+
+    from mainspring.views.notification import DeliveryDetailView, DeliveryView
+
+    if not in_full:
+        return DeliveryView.read_all(islice(found, count))
+    return [
+        DeliveryDetailView.model_validate(client.webhooks.read_delivery(each["id"])) for each in islice(found, count)
+    ]
 
 
 def is_served(client: "Client") -> bool:
@@ -216,70 +238,46 @@ def endpoint_of(shape: Shape) -> "Endpoint":
     return convert(known | unsaid, Endpoint)
 
 
-def job_of(shape: Shape) -> "Job":
-    from msgspec import convert
+def apply_documents(
+    client: "Client",
+    files: "Sequence[tuple[str, bytes]]",
+    references: dict[str, str],
+    *,
+    source: str | None,
+    prune: bool,
+    take_over: bool,
+    dry_run: bool,
+) -> "Applied":
+    """Apply documents through a server; their faults come back with the lines they stand in."""
+    from mainspring.client import ApiError
+    from mainspring.views.document import Applied
 
-    from mainspring.domain.endpoint import Job
-
-    return convert({**shape, "tenant_id": "", "managed_by": shape["managed_by"] or ""}, Job)
-
-
-def decision_of(shape: Shape) -> "Decision":
-    from msgspec import convert
-
-    from mainspring.domain.schedule.governor import Decision
-
-    return convert(shape, Decision)
-
-
-def run_of(shape: Shape) -> "Run":
-    """A run of a list, or one in full."""
-    from msgspec import convert, json
-
-    from mainspring.domain.run import Run
-
-    known = {name: shape[name] for name in Run.__struct_fields__ if name in shape}
-    unsaid = {
-        "tenant_id": "",
-        "trail": json.encode(shape.get("trail", [])).decode(),
-        "detail": json.encode(
-            {
-                "phases": _phases(shape),
-                "headers": shape.get("headers", []),
-                "address": shape.get("address"),
-            }
-        ).decode(),
-    }
-    return convert(known | unsaid, Run)
+    texts = [(name, data.decode("utf-8-sig", "replace")) for name, data in files]
+    try:
+        applied = client.config.apply(
+            files=[{"name": name, "content": text} for name, text in texts],
+            references=references,
+            source=source,
+            prune=prune,
+            take_over=take_over,
+            dry_run=dry_run,
+        )
+    except ApiError as refusal:
+        if refused := _document_faults(refusal, texts):
+            raise refused from None
+        raise
+    return Applied.model_validate(applied)
 
 
-def body_of(client: "Client", shape: Shape) -> "Body | None":
-    from mainspring.domain.run import Body
+def _document_faults(refusal: "ApiError", texts: "Sequence[tuple[str, str]]") -> "InvalidDocument | None":
+    from mainspring.documents.faults import DocumentFault, InvalidDocument, SourcePlace
 
-    kept = shape["body"]
-    if kept is None:
-        return None
-    return Body(client.runs.download_body(shape["id"]), kept["content_type"], kept["truncated"], kept["bytes_seen"])
-
-
-def outcome_of(shape: Shape, body: "Body | None") -> "Outcome":
-    from mainspring.domain.run import Outcome, Phases, RunStatus
-
-    phases = _phases(shape)
-    return Outcome(
-        RunStatus(shape["status"]),
-        shape["duration_ms"] or 0,
-        shape["status_code"],
-        shape["error_code"],
-        shape["error"],
-        body,
-        tuple((name, value) for name, value in shape["headers"]),
-        None if phases is None else Phases(*phases),
-        None,
-        shape["address"],
-    )
-
-
-def _phases(shape: Shape) -> list[int] | None:
-    phases = shape.get("phases")
-    return None if phases is None else [us for us in phases.values() if us is not None]
+    faults = []
+    for each in refusal.errors:
+        if "line" in each and str(each.get("pointer", "")).startswith("/files/"):
+            name, text = texts[int(str(each["pointer"]).split("/")[2])]
+            lines = text.splitlines()
+            line = lines[each["line"] - 1] if each["line"] <= len(lines) else ""
+            place = SourcePlace(name, each["line"], each["column"], each.get("length", 1), line)
+            faults.append(DocumentFault(place.masked() if each.get("masked") else place, each["message"]))
+    return InvalidDocument(faults) if faults else None

@@ -12,17 +12,22 @@ if TYPE_CHECKING:
 
     from mainspring.client import Client
     from mainspring.operations.backtest import BacktestRequest
-    from mainspring.operations.planner import Modes
+    from mainspring.views.backtest import Backtest
+    from mainspring.views.planner import PlannerModes, PlannerSession, Spend
+    from mainspring.views.proposal import PlannerProposal
+    from mainspring.views.rule import RulesDrafted, RuleView, RunTested
 
 _IN_LIST = re.compile(r"/rules/(\d+)(.*)")
 PATIENCE_S = 300.0  # a model thinks longer than the 30 s that other answers take
 
 
-def rules(client: "Client", endpoint: str | None, job: str | None) -> list[Shape]:
-    return list(client.rules.iterate(endpoint=endpoint, job=job, limit=PAGE))
+def rules(client: "Client", endpoint: str | None, job: str | None) -> list["RuleView"]:
+    from mainspring.views.rule import RuleView
+
+    return RuleView.read_all(client.rules.iterate(endpoint=endpoint, job=job, limit=PAGE))
 
 
-def check_rules(client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]") -> list[Shape]:
+def check_rules(client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]") -> list[Any]:
     from mainspring.client import ApiError
     from mainspring.operations.rules import InvalidRules, RuleFault
 
@@ -36,45 +41,56 @@ def check_rules(client: "Client", endpoint: str | None, job: str | None, documen
         raise
 
 
-def add_rules(client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]") -> list[Shape]:
+def add_rules(
+    client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]"
+) -> list["RuleView"]:
     """All are checked before the first of many is added."""
+    from mainspring.views.rule import RuleView
+
     if len(documents) > 1:
         check_rules(client, endpoint, job, documents)
-    return [client.rules.create(endpoint=endpoint, job=job, rule=_plain(each)) for each in documents]
+    added = (client.rules.create(endpoint=endpoint, job=job, rule=_plain(each)) for each in documents)
+    return RuleView.read_all(added)
 
 
 def remove_rules(client: "Client", endpoint: str | None, job: str | None, names: "Sequence[str]") -> list[str]:
     """By name or id; without names, all of the owner's."""
     known = rules(client, endpoint, job)
-    chosen = [each for each in known if not names or {each["rule"]["name"], each["id"]} & set(names)]
-    found = {name for each in chosen for name in (each["rule"]["name"], each["id"])}
+    chosen = [each for each in known if not names or {str(each.rule["name"]), each.id} & set(names)]
+    found = {name for each in chosen for name in (str(each.rule["name"]), each.id)}
     for name in names:
         if name not in found:
-            raise NotFound("rule", name, tuple(each["rule"]["name"] for each in known))
-    return [client.rules.delete(each["id"])["name"] for each in chosen]
+            raise NotFound("rule", name, tuple(str(each.rule["name"]) for each in known))
+    return [client.rules.delete(each.id)["name"] for each in chosen]
 
 
 def test_rules(
     client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object] | None", count: int
-) -> list[Shape]:
+) -> list["RunTested"]:
+    from mainspring.views.rule import RunTested
+
     given = None if documents is None else _plain(documents)
-    return list(client.rules.test(endpoint=endpoint, job=job, rules=given, limit=count)["runs"])
+    return RunTested.read_all(client.rules.test(endpoint=endpoint, job=job, rules=given, limit=count)["runs"])
 
 
-def draft_rules(client: "Client", endpoint: str) -> Shape:
+def draft_rules(client: "Client", endpoint: str) -> "RulesDrafted":
+    from mainspring.views.rule import RulesDrafted
+
     with _patient(client) as patient:
-        return patient.rules.draft(endpoint=endpoint)
+        return RulesDrafted.model_validate(patient.rules.draft(endpoint=endpoint))
 
 
-def look(client: "Client", endpoint: str) -> Shape:
+def look(client: "Client", endpoint: str) -> "PlannerSession":
+    from mainspring.views.planner import PlannerSession
+
     with _patient(client) as patient:
-        return patient.planner.look_at_endpoint(endpoint)
+        return PlannerSession.model_validate(patient.planner.look_at_endpoint(endpoint))
 
 
-def modes(client: "Client", scope: str | None, wanted: str | None, undo: bool) -> tuple[str, "Modes", int, int]:
+def modes(client: "Client", scope: str | None, wanted: str | None, undo: bool) -> tuple[str, "PlannerModes", int, int]:
     """The tenant, what is set for everything, for it and for its endpoints, and how much was undone and is left."""
     from mainspring.domain.rules.apply import MODES, MODES_IN_WORDS
-    from mainspring.operations.planner import Modes
+    from mainspring.views.planner import PlannerModes
 
     planner: Any = client.planner  # its types allow known modes alone; here it is the server who refuses others
     done: Shape = {"undone": 0, "in_force": 0}
@@ -87,31 +103,36 @@ def modes(client: "Client", scope: str | None, wanted: str | None, undo: bool) -
             done = planner.set_tenant_mode(mode=wanted, undo=undo)
         else:
             done = planner.set_endpoint_mode(scope, mode=wanted, undo=undo)
-    found = client.planner.read()["modes"]
-    endpoints: dict[str, tuple[str, str]] = {
-        each["endpoint_id"]: (each["endpoint"], each["mode"]) for each in found["endpoints"]
-    }
-    known = Modes(found["all"], found["tenant"], endpoints)
+    known = PlannerModes.model_validate(client.planner.read()["modes"])
     return client.tenant.read_usage()["tenant"], known, done["undone"], done["in_force"]
 
 
-def sessions(client: "Client", endpoint: str | None, count: int) -> tuple[list[Shape], Shape]:
+def sessions(client: "Client", endpoint: str | None, count: int) -> tuple[list["PlannerSession"], "Spend"]:
+    from mainspring.views.planner import PlannerSession
+
     found = client.sessions.iterate_planner(endpoint=endpoint, limit=min(count, PAGE))
-    return list(islice(found, count)), client.planner.read()["spend"]
+    return PlannerSession.read_all(islice(found, count)), usage(client)
 
 
-def proposals(client: "Client", endpoint: str | None, state: str | None, count: int) -> list[Shape]:
+def proposals(client: "Client", endpoint: str | None, state: str | None, count: int) -> list["PlannerProposal"]:
+    from mainspring.views.proposal import PlannerProposal
+
     group: Any = client.proposals  # its types allow known states alone; here it is the server who refuses others
-    return list(islice(group.iterate(endpoint=endpoint, state=state, limit=min(count, PAGE)), count))
+    found = group.iterate(endpoint=endpoint, state=state, limit=min(count, PAGE))
+    return PlannerProposal.read_all(islice(found, count))
 
 
-def usage(client: "Client") -> Shape:
-    return client.planner.read()["spend"]
+def usage(client: "Client") -> "Spend":
+    from mainspring.views.planner import Spend
+
+    return Spend.model_validate(client.planner.read()["spend"])
 
 
-def backtest(client: "Client", endpoint: str | None, job: str | None, wish: "BacktestRequest") -> Shape:
+def backtest(client: "Client", endpoint: str | None, job: str | None, wish: "BacktestRequest") -> "Backtest":
+    from mainspring.views.backtest import Backtest
+
     with _patient(client) as patient:
-        return patient.simulations.run_backtest(endpoint=endpoint, job=job, **_plain(wish))
+        return Backtest.model_validate(patient.simulations.run_backtest(endpoint=endpoint, job=job, **_plain(wish)))
 
 
 def _patient(client: "Client") -> "Client":
@@ -121,6 +142,6 @@ def _patient(client: "Client") -> "Client":
 
 
 def _plain(value: object) -> Any:
-    from mainspring.views.workflow_shapes import plain
+    from mainspring.views.workflow import plain
 
     return plain(value)

@@ -9,22 +9,27 @@ if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.workflows import StartRequest
     from mainspring.ports.workflows import ExecutionFilter
+    from mainspring.views.execution import ExecutionStarted, ExecutionView
+    from mainspring.views.execution_log import Simulated
+    from mainspring.views.workflow import WorkflowDetailView
     from mainspring.workflow.bundle import Bundle
     from mainspring.workflow.replay import ReplayFrame, SimulatedAnswer, SimulatedEvent
 
 
-def check(client: "Client", document: str) -> Shape:
-    return {name: part for name, part in client.workflows.check(document=document).items() if name != "graph"}
+def read_workflow(client: "Client", name: str, version: int | None) -> "WorkflowDetailView":
+    from mainspring.views.workflow import WorkflowDetailView
+
+    found: object = client.workflows.read(name)
+    if version is not None:
+        found = client.workflows.read_version(name, str(version))
+    return WorkflowDetailView.model_validate(found)
 
 
-def read_workflow(client: "Client", name: str, version: int | None) -> Shape:
-    return client.workflows.read(name) if version is None else client.workflows.read_version(name, str(version))
-
-
-def start(client: "Client", name: str, wish: "StartRequest", version: int | None) -> Shape:
+def start(client: "Client", name: str, wish: "StartRequest", version: int | None) -> "ExecutionStarted":
     from mainspring.domain.instant import rfc3339
+    from mainspring.views.execution import ExecutionStarted
 
-    return client.workflows.start_execution(
+    started = client.workflows.start_execution(
         name,
         input=_plain(wish.input),
         correlation=wish.correlation,
@@ -32,6 +37,7 @@ def start(client: "Client", name: str, wish: "StartRequest", version: int | None
         at=None if wish.at is None else rfc3339(wish.at),
         version=version,
     )
+    return ExecutionStarted.model_validate(started)
 
 
 def simulate(
@@ -40,16 +46,18 @@ def simulate(
     start_with: dict[str, object],
     happenings: list["SimulatedEvent"],
     answers: list[str],
-) -> Shape:
+) -> "Simulated":
     from mainspring.cli.workflow_arguments import read_answers
+    from mainspring.views.execution_log import Simulated
 
     steps = tuple(str(step["id"]) for step in client.workflows.check(document=document)["steps"])
-    return client.workflows.simulate(
+    played = client.workflows.simulate(
         document=document,
         input=_plain(start_with),
         events=[_plain(each) for each in happenings],
         answers={step: [_answer(each) for each in given] for step, given in read_answers(answers, steps).items()},
     )
+    return Simulated.model_validate(played)
 
 
 def _answer(answer: "SimulatedAnswer") -> Any:
@@ -57,8 +65,10 @@ def _answer(answer: "SimulatedAnswer") -> Any:
     return {"outcome": shape.pop("type"), **shape}
 
 
-def executions(client: "Client", wanted: "ExecutionFilter", *, in_full: bool) -> list[Shape]:
+def executions(client: "Client", wanted: "ExecutionFilter", *, in_full: bool) -> list["ExecutionView"]:
     """The newest so many; what they know is fetched one by one, where it is shown."""
+    from mainspring.views.execution import ExecutionDetailView, ExecutionView
+
     size = min(wanted.limit, PAGE)
     group: Any = client.executions  # its types are the API's words, not our enumerations
     if wanted.in_need:
@@ -77,14 +87,19 @@ def executions(client: "Client", wanted: "ExecutionFilter", *, in_full: bool) ->
             sort="created_at" if wanted.oldest_first else "-created_at",
             limit=size,
         )
-    return [client.executions.read(each["id"]) if in_full else each for each in islice(found, wanted.limit)]
+    chosen = islice(found, wanted.limit)
+    if not in_full:
+        return ExecutionView.read_all(chosen)
+    return [ExecutionDetailView.model_validate(client.executions.read(each["id"])) for each in chosen]
 
 
-def order(client: "Client", execution_id: str, verb: str, reason: str, *, in_full: bool) -> Shape:
+def order(client: "Client", execution_id: str, verb: str, reason: str, *, in_full: bool) -> "ExecutionView":
     """The execution as it was when it was ordered; a key that may order and not read is enough, unless in full."""
-    before: Shape | None = client.executions.read(execution_id) if in_full else None
-    ordered: Shape = getattr(client.executions, verb)(execution_id, reason=reason)["execution"]
-    return before or ordered
+    from mainspring.views.execution import ExecutionDetailView, ExecutionView
+
+    before = ExecutionDetailView.model_validate(client.executions.read(execution_id)) if in_full else None
+    ordered = getattr(client.executions, verb)(execution_id, reason=reason)["execution"]
+    return before or ExecutionView.model_validate(ordered)
 
 
 def order_many(client: "Client", verb: str, wanted: "ExecutionFilter", reason: str, *, dry_run: bool) -> Shape:
@@ -127,6 +142,6 @@ def step_through(client: "Client", execution_id: str) -> list["ReplayFrame"]:
 
 
 def _plain(value: object) -> Any:
-    from mainspring.views.workflow_shapes import plain
+    from mainspring.views.workflow import plain
 
     return plain(value)

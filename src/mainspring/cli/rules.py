@@ -1,5 +1,6 @@
 """`mainspring rules ...`: what should happen when responses say something."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,21 +9,19 @@ import typer
 from mainspring.cli import remote_planner
 from mainspring.cli.arguments import Reason
 from mainspring.cli.command import CommandApp, OutputOption, ask, complete, current_settings, decide, fail_unless
-from mainspring.cli.output import Output, say, show_json
-from mainspring.cli.remote import Shape
-from mainspring.cli.remote_values import maybe_at, now
+from mainspring.cli.output import Output, now, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.cli.workflow_arguments import read_document
 from mainspring.domain.errors import InvalidInput
-from mainspring.views.planner_shapes import draft_shape, rule_shape, tested_shape
 from mainspring.views.sentences import clock, relative
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
     from mainspring.operations.rules import InvalidRules
+    from mainspring.views.rule import RulesDrafted, RuleView, RunTested
+
+    RuleDocument = dict[str, object]
 
 app = CommandApp("Rules: what happens when responses say something.")
 
@@ -53,16 +52,15 @@ def check(
     text = read_document(file)
     documents = _listed(file, text)
 
-    async def work(desk: "Desk") -> list[Shape]:
+    async def work(desk: "Desk") -> list["RuleDocument"]:
         return [rule_document(rule) for rule in await check_rules(documents, await find_owner(desk, endpoint, job))]
 
-    async def work_without_owner() -> list[Shape]:
+    async def work_without_owner() -> list["RuleDocument"]:
         return [rule_document(rule) for rule in await check_loose_rules(documents)]
 
-    def remotely(client: "Client") -> list[Shape]:
+    def remotely(client: "Client") -> list["RuleDocument"]:
         return remote_planner.check_rules(client, endpoint, job, documents)
 
-    rules: list[Shape]
     try:
         if endpoint is None and job is None:
             rules = decide(lambda: complete(work_without_owner()), remotely)
@@ -105,6 +103,8 @@ def add(
 ) -> None:
     """Add a rule, or all rules of a file."""
     from mainspring.operations.rules import add_rules, find_owner
+    from mainspring.ports.planner import RuleRevision
+    from mainspring.views.rule import RuleView
 
     options: dict[str, object] = {
         "name": name, "when": when, "for": runs, "interval": interval, "ttl": ttl, "run": run, "pause": pause,
@@ -113,49 +113,45 @@ def add(
     documents = _documents(file, options)
     one_owner(endpoint, job)
 
-    async def work(desk: "Desk") -> list[Shape]:
-        from mainspring.ports.planner import RuleRevision
-
+    async def work(desk: "Desk") -> list["RuleView"]:
         owner = await find_owner(desk, endpoint, job)
-        return [
-            rule_shape(RuleRevision(each, owner.name or "", {})) for each in await add_rules(desk, owner, documents)
-        ]
+        added = await add_rules(desk, owner, documents)
+        return [RuleView.of(RuleRevision(each, owner.name or "", {})) for each in added]
 
     added = ask(work, lambda client: remote_planner.add_rules(client, endpoint, job, documents))
     if output is Output.JSON:
         show_json(added)
         return
     for known in added:
-        say(f"added rule {known['rule']['name']!r}: when {known['rule']['when']}, {known['does']}")
+        say(f"added rule {known.rule['name']!r}: when {known.rule['when']}, {known.does}")
 
 
 @app.command("list")
 def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: OutputOption = Output.TABLE) -> None:
     """List rules, what they do, when they last fired, and what is wrong with them."""
     from mainspring.operations.rules import find_owner, rules_of
+    from mainspring.views.rule import RuleView
 
-    async def work(desk: "Desk") -> tuple[list[Shape], "datetime"]:
+    async def work(desk: "Desk") -> list["RuleView"]:
         if endpoint is None and job is None:
             found = await desk.stores.planner.rules(desk.tenant_id)
         else:
             found = await rules_of(desk, await find_owner(desk, endpoint, job))
-        return [rule_shape(known) for known in found], await desk.stores.schedule.now()
+        return [RuleView.of(known) for known in found]
 
-    def remotely(client: "Client") -> tuple[list[Shape], "datetime"]:
-        return remote_planner.rules(client, endpoint, job), now()
-
-    found, moment = ask(work, remotely)
+    found = ask(work, lambda client: remote_planner.rules(client, endpoint, job))
     if output is Output.JSON:
         show_json(found)
         return
+    at = now()
     rows = [
         (
-            known["endpoint"] or "(job)",
-            known["rule"]["name"],
-            known["rule"]["when"],
-            known["does"] + (f" -> {known['rule']['target']}" if known["rule"].get("target") else ""),
-            relative(moment, maybe_at(known["fired_at"]), "never"),
-            known["fault"] or (f"refused: {known['refused']}" if known["refused"] else ""),
+            known.endpoint or "(job)",
+            str(known.rule["name"]),
+            str(known.rule["when"]),
+            known.does + (f" -> {known.rule['target']}" if known.rule.get("target") else ""),
+            relative(at, known.fired_at, "never"),
+            known.fault or (f"refused: {known.refused}" if known.refused else ""),
         )
         for known in found
     ]
@@ -214,17 +210,18 @@ def replay(
     a rule could not be judged.
     """
     from mainspring.operations.rules import check_rules, find_owner, rules_of, try_rules
+    from mainspring.views.rule import RunTested
 
     one_owner(endpoint, job)
     given = None if file is None and when is None else _documents(file, {"when": when, "clear_hints": True})
 
-    async def work(desk: "Desk") -> list[Shape]:
+    async def work(desk: "Desk") -> list["RunTested"]:
         owner = await find_owner(desk, endpoint, job)
         if given is None:
             rules = [known.stored.rule for known in await rules_of(desk, owner)]
         else:
             rules = await check_rules(given, owner)
-        return [tested_shape(each) for each in await try_rules(desk, owner, rules, count)]
+        return [RunTested.of(each) for each in await try_rules(desk, owner, rules, count)]
 
     tested = ask(work, lambda client: remote_planner.test_rules(client, endpoint, job, given, count))
     if output is Output.JSON:
@@ -232,11 +229,11 @@ def replay(
     else:
         rows = [
             (
-                clock(maybe_at(each["at"])),
-                each["endpoint"],
-                each["run_id"],
-                ", ".join(each["fired"]) or "-",
-                "; ".join(each["faults"]),
+                clock(each.at),
+                each.endpoint,
+                each.run_id,
+                ", ".join(each.fired) or "-",
+                "; ".join(each.faults),
             )
             for each in tested
         ]
@@ -247,11 +244,11 @@ def replay(
             Column("FIRES"),
             Column("FAULT", tail=True),
         )
-        names = sorted({each["endpoint"] for each in tested})
+        names = sorted({each.endpoint for each in tested})
         if tested:
             say(f"the newest {len(tested)} runs of the job, of {', '.join(names)}")
         show_table(columns, rows, "No recorded run to test with yet.")
-    fail_unless(not any(each["faults"] for each in tested))
+    fail_unless(not any(each.faults for each in tested))
 
 
 def read_documents(file: Path) -> list[object]:
@@ -329,21 +326,22 @@ def draft(
 
     from mainspring.cli.backtest import show_backtest
     from mainspring.operations.rules import add_rules, find_owner
+    from mainspring.views.rule import RulesDrafted
     from mainspring.wiring.planner import open_drafter, open_model
 
-    async def work(desk: "Desk") -> Shape:
+    async def work(desk: "Desk") -> "RulesDrafted":
         settings = current_settings()
         async with open_model(settings) as model:
             made = await open_drafter(settings, model)(desk, await find_owner(desk, endpoint, None))
-        return draft_shape(made.rules, made.explanation, made.session, endpoint, made.backtest)
+        return RulesDrafted.of(made, endpoint)
 
     drafted = ask(work, lambda client: remote_planner.draft_rules(client, endpoint))
-    documents = drafted["rules"]
+    documents = drafted.rules
     if output is Output.TABLE:
         say(_as_yaml(documents).rstrip())
-        say(drafted["explanation"])
-        if drafted["backtest"] is not None:
-            show_backtest(drafted["backtest"])
+        say(drafted.explanation)
+        if drafted.backtest is not None:
+            show_backtest(drafted.backtest)
         if not accept and sys.stdin.isatty():
             accept = typer.confirm("Add these rules?")
 
@@ -356,12 +354,12 @@ def draft(
     if accept:
         ask(add, add_there)
     if output is Output.JSON:
-        show_json({**drafted, "added": accept})
+        show_json({**drafted.as_json(), "added": accept})
     else:
         say(f"added {len(documents)}" if accept else "nothing was added; --accept adds what is drafted")
 
 
-def _as_yaml(documents: list[dict[str, object]]) -> str:
+def _as_yaml(documents: Sequence[object]) -> str:
     from io import StringIO
 
     from ruamel.yaml import YAML

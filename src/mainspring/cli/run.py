@@ -5,22 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from mainspring.cli import remote
 from mainspring.cli.arguments import one_of_two, read_choice, read_instant
 from mainspring.cli.command import CommandApp, OutputOption, ask
-from mainspring.cli.endpoint_output import body_in_words, body_view, names_of, phases_in_words
-from mainspring.cli.output import Output, show_json
+from mainspring.cli.endpoint_output import body_in_words, phases_in_words
+from mainspring.cli.output import Output, now, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.errors import NotFound
-from mainspring.views.sentences import clock, relative, took, when
-from mainspring.views.shapes import run_in_full, run_shape
+from mainspring.views.sentences import clock, relative, rule_in_words, step_sentence, took, when
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mainspring.client import Client
-    from mainspring.domain.run import Body, Run
+    from mainspring.domain.run import Run
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.run import RunDetailView, RunView
 
 PAGE = 200
 
@@ -56,55 +53,52 @@ def runs(
 
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.ports.filters import RunListFilter
-    from mainspring.wiring.clock import SystemClock
+    from mainspring.views.run import RunView
 
     wanted = _wanted(status, trigger, since, until)
     oldest_first = read_choice(sort, ("-started_at", "started_at"), "sort") == "started_at"
     one_of_two(before, sort if oldest_first else None, "--before and --sort started_at", "before")
 
-    async def work(desk: "Desk") -> tuple[list["Run"], dict[str, str], "datetime"]:
+    async def work(desk: "Desk") -> list["RunView"]:
         endpoint_id = (await find_endpoint(desk, name)).id if name is not None else None
         if before is not None:
             await _find(desk, before)
-        found: list[tuple[Run, str]] = []
+        found: list[RunView] = []
         place = before
         while len(found) < count:
             limit = min(count - len(found), PAGE)
             look = RunListFilter(endpoint_id, before_id=place, limit=limit, oldest_first=oldest_first, **wanted)
             page = await desk.stores.look.runs(desk.tenant_id, look)
-            found.extend(page.runs)
+            found.extend(RunView.of(run, called) for run, called in page.runs)
             if (place := page.next_before_id) is None:
                 break
-        names = {run.endpoint_id: called for run, called in found}
-        return [run for run, _ in found], names, await desk.stores.schedule.now()
+        return found
 
-    def over(client: "Client") -> tuple[list["Run"], dict[str, str], "datetime"]:
+    def over(client: "Client") -> list["RunView"]:
         if before is not None:
             client.runs.read(before)
         given = {"status": wanted["status"], "trigger": trigger, "since": since, "until": until, "sort": sort}
         shapes = client.runs.iterate(endpoint=name, limit=min(count, PAGE), **given)
         older = (shape for shape in shapes if before is None or shape["id"] < before)
-        chosen = list(islice(older, count))
-        names = {shape["endpoint_id"]: shape["endpoint"] for shape in chosen}
-        return [remote.run_of(shape) for shape in chosen], names, SystemClock().now()
+        return RunView.read_all(islice(older, count))
 
-    found, names, now = ask(work, over)
+    found = ask(work, over)
     if output is Output.JSON:
-        show_json([run_shape(run, names.get(run.endpoint_id, run.endpoint_id)) for run in found])
+        show_json(found)
         return
-    nothing = "No run matches." if before or any(wanted.values()) else "No run yet."
-    _show_all(found, names, now, nothing)
+    _show_all(found, "No run matches." if before or any(wanted.values()) else "No run yet.")
 
 
-def _show_all(found: list["Run"], names: dict[str, str], now: "datetime", nothing: str) -> None:
+def _show_all(found: list["RunView"], nothing: str) -> None:
+    at = now()
     rows = [
         (
             clock(run.started_at),
-            relative(now, run.started_at),
-            names.get(run.endpoint_id, run.endpoint_id),
-            f"{run.status.value} {run.status_code or ''}".strip(),
+            relative(at, run.started_at),
+            run.endpoint,
+            f"{run.status} {run.status_code or ''}".strip(),
             took(run.duration_ms),
-            f"{run.trigger.value}{f' #{run.attempt}' if run.attempt > 1 else ''}",
+            f"{run.trigger}{f' #{run.attempt}' if run.attempt > 1 else ''}",
             run.id,
             run.error or "",
         )
@@ -131,29 +125,30 @@ def show(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one run: how it ended, what came back, why it ran."""
-    from mainspring.wiring.clock import SystemClock
+    from mainspring.views.run import RunDetailView
 
-    async def work(desk: "Desk") -> tuple["Run", "Body | None", str, "datetime"]:
+    async def work(desk: "Desk") -> tuple["RunDetailView", bytes]:
         run = await _find(desk, run_id)
-        names = await names_of(desk, {run.endpoint_id})
+        names = await desk.stores.look.names(desk.tenant_id, [run.endpoint_id])
         kept = await desk.stores.runs.body(desk.tenant_id, run_id)
-        return run, kept, names.get(run.endpoint_id, run.endpoint_id), await desk.stores.schedule.now()
+        data = b"" if kept is None else kept.data
+        return RunDetailView.of(run, names.get(run.endpoint_id, run.endpoint_id), kept), data
 
-    def over(client: "Client") -> tuple["Run", "Body | None", str, "datetime"]:
-        shape = client.runs.read(run_id)
-        return remote.run_of(shape), remote.body_of(client, shape), shape["endpoint"], SystemClock().now()
+    def over(client: "Client") -> tuple["RunDetailView", bytes]:
+        run = RunDetailView.model_validate(client.runs.read(run_id))
+        return run, client.runs.download_body(run_id) if raw and run.body is not None else b""
 
-    run, kept, name, now = ask(work, over)
+    run, data = ask(work, over)
     if raw:
         sys.stdout.flush()
-        sys.stdout.buffer.write(kept.data if kept is not None else b"")
+        sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     elif body:
-        print(body_view(kept) if kept is not None else "", end="" if kept is None else "\n")
+        print(run.body.text if run.body is not None else "", end="" if run.body is None else "\n")
     elif output is Output.JSON:
-        show_json(run_in_full(run, name, kept))
+        show_json(run)
     else:
-        _show(run, kept, name, now)
+        _show(run)
 
 
 async def _find(desk: "Desk", run_id: str) -> "Run":
@@ -163,38 +158,43 @@ async def _find(desk: "Desk", run_id: str) -> "Run":
     return run
 
 
-def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
-    import msgspec
-
-    from mainspring.domain.run import Phases, RunTrigger
-    from mainspring.views.sentences import rule_in_words, run_sentences
-
-    detail = msgspec.json.decode(run.detail, type=dict[str, object])
-    phases = detail.get("phases")
+def _show(run: "RunDetailView") -> None:
     attempt = f", attempt {run.attempt}" if run.attempt > 1 else ""
-    is_asked_for = run.trigger in (RunTrigger.MANUAL, RunTrigger.TEST)
+    is_asked_for = run.trigger in ("manual", "test")
     source = f", {rule_in_words(run.source)}" if run.source and not is_asked_for else ""
     fields = [
         ("run", run.id),
-        ("endpoint", name),
-        ("status", run.status.value),
+        ("endpoint", run.endpoint),
+        ("status", run.status),
         ("response", f"HTTP {run.status_code}" if run.status_code is not None else "none"),
         ("error", f"{run.error} [{run.error_code}]" if run.error else "-"),
         ("slot", clock(run.slot_at)),
-        ("triggered by", f"{run.trigger.value}{source}{attempt}"),
-        ("started", when(now, run.started_at)),
+        ("triggered by", f"{run.trigger}{source}{attempt}"),
+        ("started", when(now(), run.started_at)),
         ("ended", "-" if run.finished_at is None else clock(run.finished_at)),
         ("took", took(run.duration_ms)),
         ("worker", run.worker or "-"),
     ]
-    if detail.get("address"):
-        fields.append(("address", str(detail["address"])))
-    if isinstance(phases, list):
-        fields.extend(phases_in_words(Phases(*phases)))
-    if kept is not None:
-        fields.append(("body", f"{body_in_words(kept)}; see it with --body"))
-    fields.extend(("why" if number == 0 else "", sentence) for number, sentence in enumerate(run_sentences(run)))
+    if run.address:
+        fields.append(("address", run.address))
+    if run.phases is not None:
+        fields.extend(phases_in_words(run.phases))
+    if run.body is not None:
+        fields.append(("body", f"{body_in_words(run.body)}; see it with --body"))
+    fields.extend(("why" if number == 0 else "", sentence) for number, sentence in enumerate(_why(run)))
     show_fields(fields)
+
+
+def _why(run: "RunDetailView") -> list[str]:
+    """Why a run started. The plan that a run found is the reason only where the schedule started it."""
+    if run.trigger == "manual":
+        return [
+            f"This run was requested manually at {clock(run.slot_at)}; the schedule did not start it.",
+            "The schedule keeps its own times: see `mainspring why` for the next run.",
+        ]
+    if run.trigger == "test":
+        return ["This run was a test call; it is recorded, and changes neither the schedule nor the failure count."]
+    return [step_sentence(step, run.trail) for step in run.trail]
 
 
 def _wanted(status: str | None, trigger: str | None, since: str | None, until: str | None) -> dict[str, Any]:

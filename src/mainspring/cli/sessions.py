@@ -6,17 +6,13 @@ import typer
 
 from mainspring.cli import remote_planner
 from mainspring.cli.command import CommandApp, OutputOption, ask
-from mainspring.cli.endpoint_output import names_of
 from mainspring.cli.output import Output, say, show_json
-from mainspring.cli.remote import Shape
-from mainspring.cli.remote_values import maybe_at
 from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.domain.errors import NotFound
-from mainspring.views.planner_shapes import session_shape, usage_shape
 from mainspring.views.sentences import clock, took
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.planner import PlannerSession, Spend
 
 NONE_YET = (
     "No session yet: a model looks at endpoints that have a description; `mainspring doctor` says how to add one."
@@ -33,13 +29,13 @@ def list_sessions(
 ) -> None:
     """List sessions, newest first, and what was spent this month."""
     from mainspring.operations.endpoints import find_endpoint
+    from mainspring.views.planner import Spend, load_sessions
 
-    async def work(desk: "Desk") -> tuple[list[Shape], Shape]:
+    async def work(desk: "Desk") -> tuple[list["PlannerSession"], "Spend"]:
         only = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
         found = await desk.stores.sessions.sessions(desk.tenant_id, only, None, count)
-        names = await names_of(desk, {session.endpoint_id for session in found})
-        told: list[Shape] = [session_shape(session, names.get(session.endpoint_id, "")) for session in found]
-        return told, usage_shape(await desk.stores.sessions.token_usage(desk.tenant_id), None)
+        usage = await desk.stores.sessions.token_usage(desk.tenant_id)
+        return await load_sessions(desk, found), Spend.of(usage, None)
 
     found, spent = ask(work, lambda client: remote_planner.sessions(client, endpoint, count))
     if output is Output.JSON:
@@ -47,13 +43,13 @@ def list_sessions(
         return
     rows = [
         (
-            clock(maybe_at(session["at"])),
-            session["id"],
-            session["endpoint"] or "-",
-            session["status"] if session["mode"] == "live" else f"{session['status']} ({session['mode']})",
-            str(session["tokens_in"] + session["tokens_out"]),
-            ", ".join(call["tool"] for call in session["tool_calls"]) or "-",
-            session["reasoning"] or session["note"],
+            clock(session.at),
+            session.id,
+            session.endpoint or "-",
+            session.status if session.mode == "live" else f"{session.status} ({session.mode})",
+            str(session.tokens_in + session.tokens_out),
+            ", ".join(call.tool for call in session.tool_calls) or "-",
+            session.reasoning or session.note,
         )
         for session in found
     ]
@@ -62,26 +58,27 @@ def list_sessions(
         Column("TOOLS", can_cut=True, spare=True), Column("REASONING", tail=True),
     )  # fmt: skip
     show_table(columns, rows, NONE_YET)
-    if spent["sessions"]:
+    if spent.sessions:
         say(_spent(spent))
 
 
 @app.command("usage")
 def usage(output: OutputOption = Output.TABLE) -> None:
     """Show what the sessions of this month used: tokens, and about how much they cost."""
+    from mainspring.views.planner import Spend
 
-    async def work(desk: "Desk") -> Shape:
-        return usage_shape(await desk.stores.sessions.token_usage(desk.tenant_id), None)
+    async def work(desk: "Desk") -> "Spend":
+        return Spend.of(await desk.stores.sessions.token_usage(desk.tenant_id), None)
 
     found = ask(work, remote_planner.usage)
     if output is Output.JSON:
-        show_json({name: found[name] for name in ("month", "sessions", "tokens", "cost_usd")})
+        show_json(found.model_dump(include={"month", "sessions", "tokens", "cost_usd"}))
     else:
         say(_spent(found))
 
 
-def _spent(usage: Shape) -> str:
-    return f"{usage['month']}: {usage['sessions']} sessions, {usage['tokens']} tokens, about ${usage['cost_usd']:.4f}"
+def _spent(usage: "Spend") -> str:
+    return f"{usage.month}: {usage.sessions} sessions, {usage.tokens} tokens, about ${usage.cost_usd:.4f}"
 
 
 @app.command("show")
@@ -90,43 +87,41 @@ def show(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one session: every tool call, the reasoning, the cost."""
+    from mainspring.operations.planner import find_session
+    from mainspring.views.planner import PlannerSession, load_sessions
 
-    async def work(desk: "Desk") -> Shape:
-        session = await desk.stores.sessions.session(desk.tenant_id, session_id)
-        if session is None:
-            raise NotFound("session", session_id)
-        names = await names_of(desk, {session.endpoint_id})
-        return session_shape(session, names.get(session.endpoint_id, ""))
+    async def work(desk: "Desk") -> "PlannerSession":
+        return (await load_sessions(desk, [await find_session(desk, session_id)]))[0]
 
-    session: Shape = ask(work, lambda client: client.sessions.read_planner(session_id))
+    session = ask(work, lambda client: PlannerSession.model_validate(client.sessions.read_planner(session_id)))
     if output is Output.JSON:
         show_json(session)
     else:
         show_session(session)
 
 
-def show_session(session: Shape) -> None:
-    spent = f"{session['tokens_in']} in, {session['tokens_out']} out, about ${session['cost_usd']:.4f}"
+def show_session(session: "PlannerSession") -> None:
+    spent = f"{session.tokens_in} in, {session.tokens_out} out, about ${session.cost_usd:.4f}"
     fields = [
-        ("session", session["id"]),
-        ("endpoint", session["endpoint"]),
-        ("at", clock(maybe_at(session["at"]))),
-        ("status", session["status"]),
-        ("mode", session["mode"]),
-        ("model", session["model"]),
-        ("took", took(session["duration_ms"])),
+        ("session", session.id),
+        ("endpoint", session.endpoint),
+        ("at", clock(session.at)),
+        ("status", session.status),
+        ("mode", session.mode),
+        ("model", session.model),
+        ("took", took(session.duration_ms)),
         ("tokens", spent),
-        ("next analysis", clock(maybe_at(session["next_analysis_at"]))),
+        ("next analysis", clock(session.next_analysis_at)),
     ]
     optional = [
-        ("confidence", session["confidence"]),
-        ("reasoning", session["reasoning"]),
-        ("actions", session["actions_taken"]),
-        ("note", session["note"]),
-        ("warnings", ", ".join(session["warnings"])),
+        ("confidence", session.confidence),
+        ("reasoning", session.reasoning),
+        ("actions", session.actions_taken),
+        ("note", session.note),
+        ("warnings", ", ".join(session.warnings)),
     ]
     show_fields([*fields, *((name, value) for name, value in optional if value)])
-    for call in session["tool_calls"]:
-        arguments = ", ".join(f"{name}={value}" for name, value in call["arguments"].items())
-        say(f"  {call['tool']}({arguments})")
-        say(f"    {call['result'][:500]}")
+    for call in session.tool_calls:
+        arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
+        say(f"  {call.tool}({arguments})")
+        say(f"    {call.result[:500]}")

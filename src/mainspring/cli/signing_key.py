@@ -4,18 +4,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import remote_values
 from mainspring.cli.command import CommandApp, OutputOption, ask
-from mainspring.cli.output import Output, note, say, show_json
+from mainspring.cli.output import Output, note, now, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.views.sentences import when
-from mainspring.views.shapes import instant
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.api_key import SigningKey, SigningKeyCreated
 
 app = CommandApp("Signing keys, by which targets know our calls.")
 
@@ -27,21 +24,18 @@ def create(output: OutputOption = Output.TABLE) -> None:
     Keys made before keep signing beside it until they are revoked.
     """
     from mainspring.operations.signing_keys import add_signing_key
+    from mainspring.views.api_key import SigningKeyCreated
     from mainspring.wiring.desk import new_signing_secret
 
-    async def work(desk: "Desk") -> tuple[str, str]:
+    async def work(desk: "Desk") -> "SigningKeyCreated":
         secret = new_signing_secret()
-        return await add_signing_key(desk, secret), secret
+        return SigningKeyCreated(id=await add_signing_key(desk, secret), secret=secret)
 
-    def remotely(client: "Client") -> tuple[str, str]:
-        made = client.keys.create_signing()
-        return made["id"], made["secret"]
-
-    key_id, secret = ask(work, remotely)
+    made = ask(work, lambda client: SigningKeyCreated.model_validate(client.keys.create_signing()))
     if output is Output.JSON:
-        show_json({"id": key_id, "secret": secret})
+        show_json(made)
         return
-    say(f"signing key {key_id}: {secret}")
+    say(f"signing key {made.id}: {made.secret}")
     note("the secret is not shown again; give it to whoever verifies the webhook-signature header")
 
 
@@ -49,20 +43,17 @@ def create(output: OutputOption = Output.TABLE) -> None:
 def list_keys(output: OutputOption = Output.TABLE) -> None:
     """List the live signing keys, newest first."""
     from mainspring.operations.signing_keys import list_signing_keys
+    from mainspring.views.api_key import SigningKey
 
-    async def work(desk: "Desk") -> tuple[list[tuple[str, "datetime"]], "datetime"]:
-        return await list_signing_keys(desk), await desk.stores.schedule.now()
+    async def work(desk: "Desk") -> list["SigningKey"]:
+        return [SigningKey(id=key_id, created_at=created_at) for key_id, created_at in await list_signing_keys(desk)]
 
-    def remotely(client: "Client") -> tuple[list[tuple[str, "datetime"]], "datetime"]:
-        return [
-            (each["id"], remote_values.at(each["created_at"])) for each in client.keys.list_signing()["items"]
-        ], remote_values.now()
-
-    keys, now = ask(work, remotely)
+    keys = ask(work, lambda client: SigningKey.read_all(client.keys.list_signing()["items"]))
     if output is Output.JSON:
-        show_json([{"id": key_id, "created_at": instant(created_at)} for key_id, created_at in keys])
+        show_json(keys)
         return
-    rows = [(key_id, when(now, created_at)) for key_id, created_at in keys]
+    at = now()
+    rows = [(key.id, when(at, key.created_at)) for key in keys]
     nothing = "No signing key; calls are not signed. Make one: mainspring signing-key create"
     show_table((Column("KEY"), Column("CREATED")), rows, nothing)
 

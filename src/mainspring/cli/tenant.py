@@ -4,18 +4,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli import remote_values
 from mainspring.cli.arguments import NO_VALUE, read_quota
-from mainspring.cli.command import CommandApp, OutputOption, ask
+from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all
 from mainspring.cli.output import Output, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.duration import format_duration, parse_duration_ms
 from mainspring.domain.errors import InvalidInput
-from mainspring.views.shapes import tenant_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.endpoint import Tenant
+    from mainspring.operations.endpoints import Desk
+    from mainspring.views.tenant import TenantView
 
 app = CommandApp("The tenant (MAINSPRING_TENANT) and its quotas.")
 
@@ -24,20 +23,27 @@ app = CommandApp("The tenant (MAINSPRING_TENANT) and its quotas.")
 def show(output: OutputOption = Output.TABLE) -> None:
     """Show the quotas and what was used this month."""
     from mainspring.operations.tenants import find_tenant
+    from mainspring.views.tenant import TenantView
 
-    _show(ask(find_tenant, lambda client: remote_values.tenant_of(client.tenant.read_usage())), output)
+    async def work(desk: "Desk") -> "TenantView":
+        return TenantView.of(await find_tenant(desk))
+
+    _show(ask(work, _own), output)
 
 
 @app.command("list")
 def list_tenants(output: OutputOption = Output.TABLE) -> None:
     """List every tenant of the installation."""
-    tenants = ask(
+    from mainspring.views.tenant import TenantView
+
+    tenants = ask_for_all(
+        TenantView,
         lambda desk: desk.stores.accounts.tenants(),
-        lambda client: [remote_values.tenant_of(shape) for shape in client.tenants.list()["items"]],
+        lambda client: client.tenants.list()["items"],
         for_all=True,
     )
     if output is Output.JSON:
-        show_json([tenant_shape(tenant) for tenant in tenants])
+        show_json(tenants)
         return
     rows = [(tenant.id, tenant.name, f"{tenant.runs_this_month:,}") for tenant in tenants]
     show_table((Column("TENANT"), Column("NAME", can_cut=True), Column("RUNS THIS MONTH")), rows, "No tenant.")
@@ -53,10 +59,12 @@ def create(
 ) -> None:
     """Add a tenant, which sees nothing of the others."""
     from mainspring.operations.tenants import add_tenant
+    from mainspring.views.tenant import TenantView
 
-    tenant = ask(
+    tenant = ask_for(
+        TenantView,
         lambda desk: add_tenant(desk, tenant_id, name),
-        lambda client: remote_values.tenant_of(client.tenants.create(id=tenant_id, name=name)),
+        lambda client: client.tenants.create(id=tenant_id, name=name),
         for_all=True,
     )
     _show(tenant, output)
@@ -85,6 +93,7 @@ def set_quotas(
     from msgspec.structs import replace
 
     from mainspring.operations.tenants import set_quotas as change_quotas
+    from mainspring.views.tenant import TenantView
 
     given = {
         "runs_per_month": runs_per_month,
@@ -97,20 +106,29 @@ def set_quotas(
     if not wanted:
         raise InvalidInput("no quota was given; name one, for example --runs-per-month 100000", field="quota")
 
-    def remotely(client: "Client") -> "Tenant":
-        client.tenant.update_quotas(**wanted)
-        return remote_values.tenant_of(client.tenant.read_usage())
+    async def work(desk: "Desk") -> "TenantView":
+        return TenantView.of(await change_quotas(desk, lambda tenant: replace(tenant, **wanted)))
 
-    _show(ask(lambda desk: change_quotas(desk, lambda tenant: replace(tenant, **wanted)), remotely), output)
+    def remotely(client: "Client") -> "TenantView":
+        client.tenant.update_quotas(**wanted)
+        return _own(client)
+
+    _show(ask(work, remotely), output)
+
+
+def _own(client: "Client") -> "TenantView":
+    from mainspring.views.tenant import TenantView, Usage
+
+    return TenantView.of_usage(Usage.model_validate(client.tenant.read_usage()))
 
 
 def _interval(text: str) -> int | None:
     return None if text.strip().lower() in (*NO_VALUE, "0") else parse_duration_ms(text, field="interval_min")
 
 
-def _show(tenant: "Tenant", output: Output) -> None:
+def _show(tenant: "TenantView", output: Output) -> None:
     if output is Output.JSON:
-        show_json(tenant_shape(tenant))
+        show_json(tenant)
         return
     least = tenant.interval_ms_min
     show_fields(
@@ -120,7 +138,7 @@ def _show(tenant: "Tenant", output: Output) -> None:
             ("tokens per month", _quota(tenant.tokens_per_month)),
             ("endpoints at most", _quota(tenant.endpoints_max)),
             ("interval at least", "no limit" if least is None else format_duration(least)),
-            ("signing keys", str(len(tenant.signing_keys))),
+            ("signing keys", str(tenant.signing_keys)),
         ]
     )
 

@@ -5,23 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli import remote_values
-from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, server_in_use
-from mainspring.cli.output import Output, note, say, show_json
+from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all, current_settings, server_in_use
+from mainspring.cli.output import Output, note, now, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.access.scope import Role
 from mainspring.domain.errors import InvalidInput
 from mainspring.views.sentences import when
-from mainspring.views.shapes import user_shape
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mainspring.client import Client
-    from mainspring.domain.access.account import User
     from mainspring.operations.accounts import Invitation
     from mainspring.operations.endpoints import Desk
     from mainspring.settings import Settings
+    from mainspring.views.account import Invited, UserView
 
 app = CommandApp("Users, who log in with a password, a one-time link or single sign-on.")
 
@@ -48,16 +44,17 @@ def add(
 
     The first user becomes owner of MAINSPRING_TENANT and operator of the installation.
     """
-    from mainspring.operations.accounts import Invitation, add_user
+    from mainspring.operations.accounts import add_user
+    from mainspring.views.account import Invited
     from mainspring.wiring.desk import open_password_hasher
 
     password = read_password() if password_stdin else None
 
-    async def work(desk: "Desk") -> "Invitation":
+    async def work(desk: "Desk") -> "Invited":
         is_first = not await desk.stores.accounts.users()
         wanted = role or (Role.OWNER if is_first else None)
         place = (desk.tenant_id, wanted) if wanted else None
-        return await add_user(
+        made = await add_user(
             desk,
             open_password_hasher(),
             email,
@@ -66,17 +63,13 @@ def add(
             is_operator=operator or is_first,
             place=place,
         )
+        return _invited(made)
 
-    def remotely(client: "Client") -> "Invitation":
+    def remotely(client: "Client") -> "Invited":
         tenant = client.tenant.read_usage()["tenant"] if role else None
         place: dict[str, Any] = {"tenant": tenant, "role": role.value} if role else {}
-        said = client.users.create(email=email, name=name, operator=operator, **place)
-        made = remote_values.invitation_of(said)
-        if password is None:
-            return made
-        remote_values.refuse_emailed(said)
-        client.auth.set_up(token=made.token, password=password)
-        return Invitation(remote_values.user_of(client.users.read(made.user.id)))
+        made = Invited.model_validate(client.users.create(email=email, name=name, operator=operator, **place))
+        return made if password is None else _use_link(client, made, password)
 
     _show_invitation(ask(work, remotely), "added", output)
 
@@ -84,16 +77,13 @@ def add(
 @app.command("list")
 def list_users(output: OutputOption = Output.TABLE) -> None:
     """List every user of the installation."""
+    from mainspring.views.account import UserView
 
-    async def work(desk: "Desk") -> tuple[list["User"], "datetime"]:
-        return await desk.stores.accounts.users(), await desk.stores.schedule.now()
-
-    users, now = ask(
-        work,
-        lambda client: ([remote_values.user_of(shape) for shape in client.users.list()["items"]], remote_values.now()),
+    users = ask_for_all(
+        UserView, lambda desk: desk.stores.accounts.users(), lambda client: client.users.list()["items"]
     )
     if output is Output.JSON:
-        show_json([user_shape(user) for user in users])
+        show_json(users)
         return
     columns = (
         Column("EMAIL", can_cut=True),
@@ -101,7 +91,8 @@ def list_users(output: OutputOption = Output.TABLE) -> None:
         Column("STATE"),
         Column("CREATED", spare=True),
     )
-    rows = [(user.email, user.name, _state(user), when(now, user.created_at)) for user in users]
+    at = now()
+    rows = [(user.email, user.name, _state(user), when(at, user.created_at)) for user in users]
     show_table(columns, rows, "No user yet. Make a link for the first owner: mainspring user link")
 
 
@@ -122,13 +113,14 @@ def reset_factor(email: Email, output: OutputOption = Output.TABLE) -> None:
     """Take a user's second factor away, for one who has lost the app and the recovery codes."""
     from mainspring.operations.accounts import find_user
     from mainspring.operations.second_factor import reset
+    from mainspring.views.account import UserView
 
-    async def work(desk: "Desk") -> "User":
+    async def work(desk: "Desk") -> "UserView":
         user = await find_user(desk, email)
         await reset(desk, user)
-        return user
+        return UserView.of(user)
 
-    user = ask(work, lambda client: remote_values.user_of(client.users.reset_second_factor(email)))
+    user = ask(work, lambda client: UserView.model_validate(client.users.reset_second_factor(email)))
     _show(user, "took away the second factor of", output)
 
 
@@ -139,12 +131,14 @@ def password(email: Email, password_stdin: PasswordStdin = False, output: Output
     It is asked for on the terminal, or read from standard input with --password-stdin.
     """
     from mainspring.operations.accounts import set_password
+    from mainspring.views.account import Invited, UserView
     from mainspring.wiring.desk import open_password_hasher
 
     wanted = read_password() if password_stdin else _ask_password()
-    user = ask(
+    user = ask_for(
+        UserView,
         lambda desk: set_password(desk, open_password_hasher(), email, wanted),
-        lambda client: remote_values.set_password(client, email, wanted),
+        lambda client: _use_link(client, Invited.model_validate(client.users.create_link(email)), wanted).user,
     )
     _show(user, "set the password of", output)
 
@@ -161,14 +155,16 @@ def link(
     Without EMAIL it makes the first owner, and only while there is no user.
     """
     from mainspring.operations.accounts import make_link, make_setup_link
+    from mainspring.views.account import Invited
     from mainspring.wiring.desk import open_password_hasher
 
     if email is not None:
         wanted = email
-        made = ask(
-            lambda desk: make_link(desk, open_password_hasher(), wanted),
-            lambda client: remote_values.invitation_of(client.users.create_link(wanted)),
-        )
+
+        async def work(desk: "Desk") -> "Invited":
+            return _invited(await make_link(desk, open_password_hasher(), wanted))
+
+        made = ask(work, lambda client: Invited.model_validate(client.users.create_link(wanted)))
         _show_invitation(made, "made a link for", output)
         return
     token = ask(lambda desk: make_setup_link(desk, open_password_hasher()))
@@ -196,36 +192,59 @@ def _ask_password() -> str:
     return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
 
 
-def _edit(email: str, disabled: bool) -> "User":
+def _edit(email: str, disabled: bool) -> "UserView":
     from mainspring.operations.accounts import edit_user
+    from mainspring.views.account import UserView
 
-    return ask(
+    return ask_for(
+        UserView,
         lambda desk: edit_user(desk, email, disabled=disabled),
-        lambda client: remote_values.user_of(client.users.update(email, disabled=disabled)),
+        lambda client: client.users.update(email, disabled=disabled),
     )
 
 
-def _state(user: "User") -> str:
-    if user.disabled_at is not None:
+def _invited(made: "Invitation") -> "Invited":
+    from mainspring.views.account import Invited, UserView
+
+    link = link_of(current_settings(), made.token) if made.token else None
+    return Invited(user=UserView.of(made.user), link=link, emailed=False)
+
+
+def _use_link(client: "Client", made: "Invited", password: str) -> "Invited":
+    """Set a password in the person's place. A server that sends links by email shows none."""
+    from mainspring.views.account import UserView
+
+    if made.emailed or made.link is None:
+        raise InvalidInput(
+            f"the server has sent the link to {made.user.email} by email; the person sets the password",
+            field="password",
+        )
+    client.auth.set_up(token=made.link.rpartition("#token=")[2], password=password)
+    user = UserView.model_validate(client.users.read(made.user.id))
+    return made.model_copy(update={"user": user, "link": None})
+
+
+def _state(user: "UserView") -> str:
+    if user.disabled:
         return "disabled"
-    ways = "active" if user.has_password or user.subject else "active, no password yet"
-    return f"{ways}, operator" if user.is_operator else ways
+    ways = "active" if user.has_password or user.oidc else "active, no password yet"
+    return f"{ways}, operator" if user.operator else ways
 
 
-def _show(user: "User", what: str, output: Output) -> None:
+def _show(user: "UserView", what: str, output: Output) -> None:
     if output is Output.JSON:
-        show_json(user_shape(user))
+        show_json(user)
     else:
         say(f"{what} {user.email}")
 
 
-def _show_invitation(made: "Invitation", what: str, output: Output) -> None:
-    if not made.token:
+def _show_invitation(made: "Invited", what: str, output: Output) -> None:
+    if made.link is None:
         _show(made.user, what, output)
         return
     if output is not Output.JSON:
         say(f"{what} {made.user.email}")
-    _show_link(link_of(current_settings(), made.token), {"user": user_shape(made.user)}, output)
+    _show_link(made.link, {"user": made.user}, output)
 
 
 def _show_link(url: str, rest: dict[str, object], output: Output) -> None:

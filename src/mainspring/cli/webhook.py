@@ -1,27 +1,33 @@
 """`mainspring webhook ...`: receivers of events, outside."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli import remote_values
 from mainspring.cli.arguments import read_choice
-from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, fail_unless, server_in_use
+from mainspring.cli.command import (
+    CommandApp,
+    OutputOption,
+    ask,
+    ask_for,
+    ask_for_all,
+    current_settings,
+    fail_unless,
+    server_in_use,
+)
 from mainspring.cli.endpoint_output import note_if_managed
-from mainspring.cli.output import Output, note, say, show_json
-from mainspring.cli.remote import PAGE
+from mainspring.cli.output import Output, note, now, say, show_json
+from mainspring.cli.remote import PAGE, read_deliveries
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.views.sentences import clock, when
-from mainspring.views.shapes import delivery_shape, outcome_shape, webhook_shape
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mainspring.client import Client
-    from mainspring.domain.notify.delivery import Delivery, DeliveryStatus
-    from mainspring.domain.notify.subscription import Subscription
+    from mainspring.domain.notify.delivery import DeliveryStatus
     from mainspring.domain.run import Outcome
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.notification import DeliveryTest, DeliveryView, WebhookCreated, WebhookView
 
 app = CommandApp("Webhooks: receivers of events, outside.")
 
@@ -46,25 +52,26 @@ def add(
 ) -> None:
     """Send events to a URL from now on, and show the secret they are signed with, once."""
     from mainspring.operations.webhooks import WebhookDraft, add_webhook
+    from mainspring.views.notification import WebhookCreated
     from mainspring.wiring.desk import new_signing_secret
     from mainspring.wiring.outbound import judge_host
 
-    async def work(desk: "Desk") -> tuple["Subscription", str]:
+    async def work(desk: "Desk") -> "WebhookCreated":
         secret = new_signing_secret()
         draft = WebhookDraft(url, name, tuple(types or ()), description, secret=secret)
-        return await add_webhook(desk, draft), secret
+        return WebhookCreated.of(await add_webhook(desk, draft), secret=secret)
 
-    def remotely(client: "Client") -> tuple["Subscription", str]:
+    def remotely(client: "Client") -> "WebhookCreated":
         made = client.webhooks.create(url=url, name=name, types=types or [], description=description)
-        return remote_values.webhook_of(made), made["secret"] or ""
+        return WebhookCreated.model_validate(made)
 
-    webhook, secret = ask(work, remotely)
+    webhook = ask(work, remotely)
     if output is Output.JSON:
-        show_json({**webhook_shape(webhook), "secret": secret})
+        show_json(webhook)
         return
-    say(f"added webhook {webhook.name!r}: {secret}")
+    say(f"added webhook {webhook.name!r}: {webhook.secret}")
     note("the secret is not shown again; give it to whoever verifies the webhook-signature header")
-    host = str(webhook_shape(webhook)["url"]).split("/")[2].rpartition(":")[0] or str(webhook_shape(webhook)["url"])
+    host = webhook.url.split("/")[2].rpartition(":")[0] or webhook.url
     if not server_in_use() and (why := judge_host(current_settings(), host)):
         note(f"{why}, so it is not called unless `mainspring serve` was started with MAINSPRING_ALLOW_CIDRS for it")
 
@@ -74,18 +81,17 @@ def list_webhooks(output: OutputOption = Output.TABLE) -> None:
     """List the webhooks and how delivery to them goes."""
     from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import list_subscriptions
+    from mainspring.views.notification import WebhookView
 
-    found = ask(
+    found = ask_for_all(
+        WebhookView,
         lambda desk: list_subscriptions(desk, SubscriptionKind.WEBHOOK),
-        lambda client: [remote_values.webhook_of(shape) for shape in client.webhooks.list()["items"]],
+        lambda client: client.webhooks.list()["items"],
     )
     if output is Output.JSON:
-        show_json([webhook_shape(webhook) for webhook in found])
+        show_json(found)
         return
-    rows = []
-    for webhook in found:
-        shape = webhook_shape(webhook)
-        rows.append((webhook.name, state_of(webhook), ",".join(shape["types"]), str(shape["url"])))  # type: ignore[arg-type]  # of text
+    rows = [(webhook.name, webhook.state, ",".join(webhook.types), webhook.url) for webhook in found]
     columns = (
         Column("WEBHOOK", can_cut=True),
         Column("STATE"),
@@ -99,12 +105,13 @@ def list_webhooks(output: OutputOption = Output.TABLE) -> None:
 def show(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
     """Show one webhook."""
     from mainspring.operations.webhooks import find_webhook
+    from mainspring.views.notification import WebhookView
 
-    async def work(desk: "Desk") -> tuple["Subscription", "datetime"]:
-        return await find_webhook(desk, name), await desk.stores.schedule.now()
-
-    webhook, now = ask(work, lambda client: (remote_values.webhook_of(client.webhooks.read(name)), remote_values.now()))
-    _show(webhook, output, now)
+    webhook = ask_for(WebhookView, lambda desk: find_webhook(desk, name), lambda client: client.webhooks.read(name))
+    if output is Output.JSON:
+        show_json(webhook)
+    else:
+        _show(webhook)
 
 
 @app.command("edit")
@@ -126,26 +133,27 @@ def edit(
     from msgspec.structs import replace
 
     from mainspring.operations.webhooks import edit_webhook
+    from mainspring.views.notification import WebhookCreated
     from mainspring.wiring.desk import new_signing_secret
 
     given: dict[str, object] = {"url": url, "name": rename, "description": description, "enabled": enabled}
     given["types"] = None if types is None else tuple(types)
     changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
 
-    async def work(desk: "Desk") -> tuple["Subscription", str]:
+    async def work(desk: "Desk") -> "WebhookCreated":
         secret = new_signing_secret() if new_secret else ""
-        return await edit_webhook(desk, name, lambda draft: replace(draft, **changes, secret=secret)), secret
+        edited = await edit_webhook(desk, name, lambda draft: replace(draft, **changes, secret=secret))
+        return WebhookCreated.of(edited, secret=secret or None)
 
-    def remotely(client: "Client") -> tuple["Subscription", str]:
+    def remotely(client: "Client") -> "WebhookCreated":
         sent = changes if types is None else {**changes, "types": types}
-        made = client.webhooks.update(name, **sent, new_secret=new_secret)
-        return remote_values.webhook_of(made), made["secret"] or ""
+        return WebhookCreated.model_validate(client.webhooks.update(name, **sent, new_secret=new_secret))
 
-    webhook, secret = ask(work, remotely)
+    webhook = ask(work, remotely)
     if output is Output.JSON:
-        show_json(webhook_shape(webhook) | ({"secret": secret} if secret else {}))
+        show_json(webhook)
         return
-    say(f"changed webhook {webhook.name!r}{f': {secret}' if secret else ''}")
+    say(f"changed webhook {webhook.name!r}{f': {webhook.secret}' if webhook.secret else ''}")
     note_if_managed(webhook.name, webhook.managed_by)
 
 
@@ -154,26 +162,24 @@ def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
     """Delete a webhook; what was on its way to it is not sent any more."""
     from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import delete_subscription
+    from mainspring.views.view import Deleted
 
-    async def work(desk: "Desk") -> tuple[str, str]:
-        webhook = await delete_subscription(desk, SubscriptionKind.WEBHOOK, name)
-        return webhook.id, webhook.name
-
-    def remotely(client: "Client") -> tuple[str, str]:
-        gone = client.webhooks.delete(name)
-        return gone["id"], gone["name"]
-
-    webhook_id, webhook_name = ask(work, remotely)
+    gone = ask_for(
+        Deleted,
+        lambda desk: delete_subscription(desk, SubscriptionKind.WEBHOOK, name),
+        lambda client: client.webhooks.delete(name),
+    )
     if output is Output.JSON:
-        show_json({"id": webhook_id, "name": webhook_name, "deleted": True})
+        show_json(gone)
     else:
-        say(f"deleted webhook {webhook_name!r}")
+        say(f"deleted webhook {gone.name!r}")
 
 
 @app.command("test")
 def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
     """Send a test message now, from here, and tell how it went."""
     from mainspring.operations.webhooks import test_webhook
+    from mainspring.views.notification import DeliveryTest
     from mainspring.wiring.outbound import open_caller
 
     settings = current_settings()
@@ -185,9 +191,9 @@ def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
         finally:
             await caller.aclose()
 
-    outcome = ask(work, lambda client: remote_values.tried_of(client.webhooks.test(name)))
-    show_outcome(outcome, name, output)
-    fail_unless(outcome.status == "success")
+    tested = ask_for(DeliveryTest, work, lambda client: client.webhooks.test(name))
+    _show_test(tested, name, output)
+    fail_unless(tested.ok)
 
 
 @app.command("deliveries")
@@ -201,18 +207,20 @@ def deliveries(
     from mainspring.operations.subscriptions import list_deliveries
     from mainspring.operations.webhooks import find_webhook
     from mainspring.ports.notifications import DeliveryFilter
+    from mainspring.views.notification import DeliveryDetailView
 
     wanted = read_delivery_status(status)
 
-    async def work(desk: "Desk") -> list["Delivery"]:
+    async def work(desk: "Desk") -> list["DeliveryView"]:
         webhook = None if name is None else await find_webhook(desk, name)
-        return await list_deliveries(desk, DeliveryFilter(webhook.id if webhook else None, wanted, limit=count))
+        found = await list_deliveries(desk, DeliveryFilter(webhook.id if webhook else None, wanted, limit=count))
+        return [DeliveryDetailView.of(each) for each in found]
 
-    def remotely(client: "Client") -> list["Delivery"]:
+    def remotely(client: "Client") -> list["DeliveryView"]:
         webhooks: Any = client.webhooks  # its types are the API's words
         given = {"status": wanted, "limit": min(count, PAGE)}
         found = webhooks.iterate_all_deliveries(**given) if name is None else webhooks.iterate_deliveries(name, **given)
-        return remote_values.deliveries_of(client, found, count, in_full=output is Output.JSON)
+        return read_deliveries(client, found, count, in_full=output is Output.JSON)
 
     show_deliveries(ask(work, remotely), output)
 
@@ -224,13 +232,15 @@ def redeliver(
 ) -> None:
     """Send a message that ended once more, with the id it had."""
     from mainspring.operations.subscriptions import redeliver as send_again
+    from mainspring.views.notification import DeliveryView
 
-    delivery = ask(
+    delivery = ask_for(
+        DeliveryView,
         lambda desk: send_again(desk, delivery_id),
-        lambda client: remote_values.delivery_of(client.webhooks.redeliver_delivery(delivery_id)),
+        lambda client: client.webhooks.redeliver_delivery(delivery_id),
     )
     if output is Output.JSON:
-        show_json(delivery_shape(delivery))
+        show_json(delivery)
     else:
         say(f"{delivery.id} is sent again as soon as a notifier runs")
 
@@ -242,12 +252,12 @@ def read_delivery_status(text: str | None) -> "DeliveryStatus | None":
     return None if found is None else DeliveryStatus(found)
 
 
-def show_deliveries(found: list["Delivery"], output: Output) -> None:
+def show_deliveries(found: Sequence["DeliveryView"], output: Output) -> None:
     if output is Output.JSON:
-        show_json([delivery_shape(each, with_payload=True) for each in found])
+        show_json(found)
         return
     rows = [
-        (each.id, each.type, each.status.value, str(each.attempt), clock(each.sent_at), each.error or each.snippet)
+        (each.id, each.type, each.status, str(each.attempts), clock(each.sent_at), each.error or each.response or "")
         for each in found
     ]
     columns = (
@@ -261,40 +271,28 @@ def show_deliveries(found: list["Delivery"], output: Output) -> None:
     show_table(columns, rows, "Nothing was sent yet.")
 
 
-def show_outcome(outcome: "Outcome", name: str, output: Output) -> None:
-    shape = outcome_shape(outcome)
+def _show_test(tested: "DeliveryTest", name: str, output: Output) -> None:
     if output is Output.JSON:
-        show_json(shape)
-    elif shape["ok"]:
-        code = f" ({outcome.status_code})" if outcome.status_code else ""
-        say(f"{name}: delivered in {outcome.duration_ms} ms{code}")
+        show_json(tested)
+    elif tested.ok:
+        code = f" ({tested.status_code})" if tested.status_code else ""
+        say(f"{name}: delivered in {tested.duration_ms} ms{code}")
     else:
-        say(f"{name}: not delivered: {outcome.error}")
+        say(f"{name}: not delivered: {tested.error}")
 
 
-def state_of(subscription: "Subscription") -> str:
-    if not subscription.enabled:
-        return "disabled"
-    return "failing" if subscription.failing_since else "enabled"
-
-
-def _show(webhook: "Subscription", output: Output, now: "datetime") -> None:
-    shape = webhook_shape(webhook)
-    if output is Output.JSON:
-        show_json(shape)
-        return
+def _show(webhook: "WebhookView") -> None:
+    at = now()
     pairs = [
         ("webhook", webhook.name),
         ("id", webhook.id),
-        ("state", f"{state_of(webhook)}{f': {webhook.disabled_reason}' if webhook.disabled_reason else ''}"),
-        ("url", str(shape["url"])),
-        ("events", ", ".join(shape["types"])),  # type: ignore[arg-type]  # of text
-        ("created", when(now, webhook.created_at)),
+        ("state", f"{webhook.state}{f': {webhook.disabled_reason}' if webhook.disabled_reason else ''}"),
+        ("url", webhook.url),
+        ("events", ", ".join(webhook.types)),
+        ("created", when(at, webhook.created_at)),
     ]
     if webhook.failing_since is not None:
-        pairs.append(
-            ("failing since", f"{when(now, webhook.failing_since)}, {webhook.failure_count} attempts in a row")
-        )
-    if shape["description"]:
-        pairs.append(("description", str(shape["description"])))
+        pairs.append(("failing since", f"{when(at, webhook.failing_since)}, {webhook.failure_count} attempts in a row"))
+    if webhook.description:
+        pairs.append(("description", webhook.description))
     show_fields(pairs)

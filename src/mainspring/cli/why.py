@@ -12,12 +12,12 @@ from mainspring.cli.endpoint_output import see
 from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.views.sentences import EndpointSight, clock, relative, rule_in_words, state_sentences, why_shape
-from mainspring.views.shapes import decision_shape, state_of
+from mainspring.views.shapes import state_of
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.schedule.governor import Decision
     from mainspring.operations.endpoints import Desk
+    from mainspring.views.decision import PlannedRunView
 
 
 def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
@@ -60,20 +60,22 @@ def next_runs(
     """
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.operations.preview import preview
+    from mainspring.views.decision import PlannedRunView
 
     failures = read_assumption(assumption) if assumption is not None else None
 
-    async def work(desk: "Desk") -> tuple[EndpointSight, list["Decision"]]:
+    async def work(desk: "Desk") -> tuple[EndpointSight, list["PlannedRunView"]]:
         sight = await see(desk, await find_endpoint(desk, name))
-        return sight, preview(sight.endpoint, sight.now, count, desk.cron, failures)
+        decisions = preview(sight.endpoint, sight.now, count, desk.cron, failures)
+        return sight, [PlannedRunView.of(each) for each in decisions]
 
-    def over(client: "Client") -> tuple[EndpointSight, list["Decision"]]:
-        shapes = client.endpoints.preview(name, count=count, failures=failures)["runs"]
-        return remote.sight_of(client.endpoints.read(name)), [remote.decision_of(shape) for shape in shapes]
+    def over(client: "Client") -> tuple[EndpointSight, list["PlannedRunView"]]:
+        runs = client.endpoints.preview(name, count=count, failures=failures)["runs"]
+        return remote.sight_of(client.endpoints.read(name)), PlannedRunView.read_all(runs)
 
     sight, decisions = ask(work, over)
     if output is Output.JSON:
-        show_json([decision_shape(decision) for decision in decisions])
+        show_json(decisions)
         return
     zone = sight.endpoint.timezone
     has_zone = sight.endpoint.cron is not None and zone != "UTC"

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli import remote_workflows
-from mainspring.cli.command import CommandApp, OutputOption, ask, decide
-from mainspring.cli.execution_output import MOMENT_COLUMNS, moment_lines, tell_execution
+from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all, decide
+from mainspring.cli.execution_output import MOMENT_COLUMNS, moment_lines
 from mainspring.cli.output import Output, note, say, show_json
-from mainspring.cli.remote import Shape
-from mainspring.cli.remote_values import at
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.cli.workflow_arguments import read_answers, read_data, read_document, read_happenings
 from mainspring.views.sentences import span_in_words
@@ -21,6 +19,18 @@ if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
     from mainspring.operations.workflow_archive import Archived
+    from mainspring.ports.workflows import Published
+    from mainspring.views.execution import ExecutionStarted
+    from mainspring.views.execution_log import Simulated
+    from mainspring.views.workflow import (
+        WorkflowArchived,
+        WorkflowDetailView,
+        WorkflowDiff,
+        WorkflowPublished,
+        WorkflowView,
+    )
+
+SECONDS = "%Y-%m-%d %H:%M:%S UTC"
 
 app = CommandApp("Workflows: steps over days, proven by their log.")
 
@@ -36,44 +46,44 @@ Input = Annotated[str, typer.Option("--input", metavar="JSON", help="What it sta
 def check(file: File, output: OutputOption = Output.TABLE) -> None:
     """Check a document without publishing it; every fault is told with its path and line."""
     from mainspring.settings import load_settings
-    from mainspring.views.workflow_shapes import model_shape
+    from mainspring.views.workflow import WorkflowRules
     from mainspring.workflow.document import parse_text
 
     text = read_document(file)
-    workflow: Shape = decide(
-        lambda: model_shape(parse_text(text, load_settings().allow_ports)),
-        lambda client: remote_workflows.check(client, text),
+    workflow = decide(
+        lambda: WorkflowRules.of(parse_text(text, load_settings().allow_ports)),
+        lambda client: WorkflowRules.model_validate(client.workflows.check(document=text)),
     )
     if output is Output.JSON:
         show_json(workflow)
     else:
-        count = workflow["step_count"]
+        count = workflow.step_count
         steps = f"{count} step{'' if count == 1 else 's'}"
-        say(f"{workflow['name']!r} is sound: {steps}, starts with {workflow['start']!r}")
+        say(f"{workflow.name!r} is sound: {steps}, starts with {workflow.start!r}")
 
 
 @app.command("publish")
 def publish(file: File, output: OutputOption = Output.TABLE) -> None:
     """Publish a document as the next version of its workflow; executions under way keep theirs."""
     from mainspring.operations.workflows import publish_workflow
-    from mainspring.views.workflow_shapes import workflow_in_full
+    from mainspring.views.workflow import WorkflowPublished
 
     text = read_document(file)
 
-    async def work(desk: "Desk") -> Shape:
+    async def work(desk: "Desk") -> "WorkflowPublished":
         published, is_new = await publish_workflow(desk, text)
-        return workflow_in_full(published) | {"new": is_new}
+        return WorkflowPublished.of_published(published, new=is_new)
 
-    published: Shape = ask(work, lambda client: client.workflows.publish(document=text))
-    what = f"{published['name']!r} version {published['version']}"
+    published = ask(work, lambda client: WorkflowPublished.model_validate(client.workflows.publish(document=text)))
+    what = f"{published.name!r} version {published.version}"
     if output is Output.JSON:
         show_json(published)
-    elif published["new"]:
+    elif published.new:
         say(f"published {what}")
     else:
         say(f"{what} does the same already; nothing published")
-        if published["archived_at"]:
-            note(f"it is archived; bring it back with: mainspring workflow restore {published['name']!r}")
+        if published.archived_at:
+            note(f"it is archived; bring it back with: mainspring workflow restore {published.name!r}")
 
 
 @app.command("list")
@@ -82,15 +92,17 @@ def list_workflows(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List workflows by name, with their newest version."""
+    from mainspring.views.workflow import WorkflowView
 
-    async def work(desk: "Desk") -> list[Shape]:
-        return [each for each in await _versions(desk, None) if (each["archived_at"] is not None) == archived]
+    async def work(desk: "Desk") -> list["WorkflowView"]:
+        found = await desk.stores.flows.workflows.versions(desk.tenant_id, None)
+        return [WorkflowView.of(each) for each in found if (each.archived_at is not None) == archived]
 
-    found = ask(work, lambda client: list[Shape](client.workflows.list(archived=archived)["items"]))
+    found = ask(work, lambda client: WorkflowView.read_all(client.workflows.list(archived=archived)["items"]))
     if output is Output.JSON:
         show_json(found)
         return
-    rows = [(each["name"], str(each["version"]), str(each["step_count"]), each["description"]) for each in found]
+    rows = [(each.name, str(each.version), str(each.step_count), each.description) for each in found]
     columns = (Column("NAME", can_cut=True), Column("VERSION"), Column("STEPS"), Column("DESCRIPTION", tail=True))
     nothing = "No workflow to start. Publish one: mainspring workflow publish FILE; --archived lists archived ones."
     show_table(columns, rows, "No archived workflow." if archived else nothing)
@@ -100,25 +112,25 @@ def list_workflows(
 def show(name: Name, version: Version = None, output: OutputOption = Output.TABLE) -> None:
     """Show a version as it was written."""
     from mainspring.operations.workflows import find_workflow
-    from mainspring.views.workflow_shapes import workflow_in_full
+    from mainspring.views.workflow import WorkflowDetailView
 
-    async def work(desk: "Desk") -> Shape:
-        return workflow_in_full(await find_workflow(desk, name, version))
+    async def work(desk: "Desk") -> "WorkflowDetailView":
+        return WorkflowDetailView.of_published(await find_workflow(desk, name, version))
 
-    found: Shape = ask(work, lambda client: remote_workflows.read_workflow(client, name, version))
+    found = ask(work, lambda client: remote_workflows.read_workflow(client, name, version))
     if output is Output.JSON:
         show_json(found)
         return
     show_fields(
         [
-            ("name", found["name"]),
-            ("version", str(found["version"])),
-            ("published", f"{_published(found)} by {found['actor']}"),
-            *([("archived", f"{at(found['archived_at']):%Y-%m-%d %H:%M:%S} UTC")] if found["archived_at"] else []),
+            ("name", found.name),
+            ("version", str(found.version)),
+            ("published", f"{found.created_at:{SECONDS}} by {found.actor}"),
+            *([("archived", f"{found.archived_at:{SECONDS}}")] if found.archived_at else []),
         ]
     )
     print()
-    for line in found["document"].splitlines():
+    for line in found.document.splitlines():
         say(line)
 
 
@@ -126,16 +138,17 @@ def show(name: Name, version: Version = None, output: OutputOption = Output.TABL
 def versions(name: Name, output: OutputOption = Output.TABLE) -> None:
     """List the versions of a workflow, newest first."""
     from mainspring.operations.workflows import find_workflow
+    from mainspring.views.workflow import WorkflowView
 
-    async def work(desk: "Desk") -> list[Shape]:
+    async def work(desk: "Desk") -> "list[Published]":
         await find_workflow(desk, name)
-        return await _versions(desk, name)
+        return await desk.stores.flows.workflows.versions(desk.tenant_id, name)
 
-    found = ask(work, lambda client: list[Shape](client.workflows.list_versions(name)["items"]))
+    found = ask_for_all(WorkflowView, work, lambda client: client.workflows.list_versions(name)["items"])
     if output is Output.JSON:
         show_json(found)
         return
-    rows = [(str(each["version"]), _published(each), each["actor"]) for each in found]
+    rows = [(str(each.version), f"{each.created_at:{SECONDS}}", each.actor) for each in found]
     show_table((Column("VERSION"), Column("PUBLISHED"), Column("BY")), rows, "None.")
 
 
@@ -150,16 +163,17 @@ def diff(
 ) -> None:
     """Say in words what changed between two versions."""
     from mainspring.operations.workflows import compare_versions
+    from mainspring.views.workflow import WorkflowDiff
 
-    async def work(desk: "Desk") -> Shape:
+    async def work(desk: "Desk") -> "WorkflowDiff":
         before, after, said = await compare_versions(desk, name, old, new)
-        return {"old": before, "new": after, "differences": said}
+        return WorkflowDiff(old=before, new=after, differences=said)
 
-    found: Shape = ask(work, lambda client: client.workflows.diff(name, old=old, new=new))
+    found = ask(work, lambda client: WorkflowDiff.model_validate(client.workflows.diff(name, old=old, new=new)))
     if output is Output.JSON:
         show_json(found)
         return
-    for sentence in found["differences"] or [f"versions {found['old']} and {found['new']} of {name!r} do the same"]:
+    for sentence in found.differences or [f"versions {found.old} and {found.new} of {name!r} do the same"]:
         say(sentence)
 
 
@@ -179,26 +193,28 @@ def start(
 ) -> None:
     """Start an execution; a running ticker (serve or scheduler) moves it."""
     from mainspring.cli.arguments import read_instant
+    from mainspring.operations.executions import clock_of
     from mainspring.operations.workflows import StartRequest, refuse_reentry, start_executions
+    from mainspring.views.execution import ExecutionStarted
 
     when = read_instant(at, "at") if at is not None else None
     wish = StartRequest(read_data(given, "input"), correlation, key, when)
 
-    async def work(desk: "Desk") -> Shape:
+    async def work(desk: "Desk") -> "ExecutionStarted":
         (started,) = await start_executions(desk, name, [wish], version=version)
         refuse_reentry(started)
-        return {**await tell_execution(desk, started.execution), "new": started.is_new}
+        return ExecutionStarted.of(started.execution, await clock_of(desk, started.execution), new=started.is_new)
 
-    execution: Shape = ask(work, lambda client: remote_workflows.start(client, name, wish, version))
+    execution = ask(work, lambda client: remote_workflows.start(client, name, wish, version))
     if output is Output.JSON:
         show_json(execution)
-    elif execution["new"]:
-        say(f"started {execution['id']} of {name!r} version {execution['version']}")
-    elif all(execution["input"].get(field) == value for field, value in wish.input.items()):
-        say(f"{execution['id']} of {name!r} was started under this key before; nothing changed")
+    elif execution.new:
+        say(f"started {execution.id} of {name!r} version {execution.version}")
+    elif all(execution.input.get(field) == value for field, value in wish.input.items()):
+        say(f"{execution.id} of {name!r} was started under this key before; nothing changed")
     else:
         say(
-            f"{execution['id']} of {name!r} was started under this key before, with another input; nothing changed: "
+            f"{execution.id} of {name!r} was started under this key before, with another input; nothing changed: "
             "to start it with this one, give another key"
         )
 
@@ -212,9 +228,8 @@ def archive(name: Name, output: OutputOption = Output.TABLE) -> None:
     if output is Output.JSON:
         show_json(found)
         return
-    say(f"archived {name!r}" if found["changed"] else f"{name!r} was archived before")
-    if found["running"]:
-        running = found["running"]
+    say(f"archived {name!r}" if found.changed else f"{name!r} was archived before")
+    if running := found.running:
         note(f"{running} of its executions {'is' if running == 1 else 'are'} not over: they go on")
 
 
@@ -227,7 +242,7 @@ def restore(name: Name, output: OutputOption = Output.TABLE) -> None:
     if output is Output.JSON:
         show_json(found)
     else:
-        say(f"restored {name!r}" if found["changed"] else f"{name!r} is not archived; nothing changed")
+        say(f"restored {name!r}" if found.changed else f"{name!r} is not archived; nothing changed")
 
 
 @app.command("simulate")
@@ -251,46 +266,31 @@ def simulate(
     """Run a document that was never published, with given events, in no time and without sending anything."""
     from mainspring.operations.replay import EPOCH, play
     from mainspring.settings import load_settings
-    from mainspring.views.workflow_shapes import simulation_shape
+    from mainspring.views.execution_log import Simulated
     from mainspring.workflow.document import parse_text
     from mainspring.workflow.model import LogicalClock
 
     text, happenings, start = read_document(file), read_happenings(event or []), read_data(given, "input")
 
-    def here() -> Shape:
+    def here() -> "Simulated":
         workflow = parse_text(text, load_settings().allow_ports)
         answers = read_answers(answer or [], tuple(workflow.steps))
-        return simulation_shape(play(workflow, start, happenings, answers), LogicalClock(0, EPOCH))
+        return Simulated.of(play(workflow, start, happenings, answers), LogicalClock(0, EPOCH))
 
-    played: Shape = decide(
-        here, lambda client: remote_workflows.simulate(client, text, start, happenings, answer or [])
-    )
+    played = decide(here, lambda client: remote_workflows.simulate(client, text, start, happenings, answer or []))
     if output is Output.JSON:
         show_json(played)
         return
-    show_table(MOMENT_COLUMNS, moment_lines(played["timeline"]), "Nothing happened.")
-    how = played["outcome"] or played["error"] or f"waits at {played['step']!r}"
-    after = span_in_words(at(played["timeline"][-1]["at"]) - at(played["timeline"][0]["at"]))
-    effects = len(played["effects"])
-    note(f"{played['status']} ({how}) after {after}, with {effects} effect{'' if effects == 1 else 's'}")
+    show_table(MOMENT_COLUMNS, moment_lines(played.timeline), "Nothing happened.")
+    how = played.outcome or played.error or f"waits at {played.step!r}"
+    after = span_in_words(played.timeline[-1].at - played.timeline[0].at)
+    effects = len(played.effects)
+    note(f"{played.status} ({how}) after {after}, with {effects} effect{'' if effects == 1 else 's'}")
 
 
 def _switched(
-    name: str, here: "Callable[[Desk, str], Awaitable[Archived]]", afar: "Callable[[Client], Shape]"
-) -> Shape:
-    from mainspring.views.workflow_shapes import archived_shape
+    name: str, here: "Callable[[Desk, str], Awaitable[Archived]]", over: "Callable[[Client], object]"
+) -> "WorkflowArchived":
+    from mainspring.views.workflow import WorkflowArchived
 
-    async def work(desk: "Desk") -> Shape:
-        return archived_shape(await here(desk, name), dry_run=False)
-
-    return ask(work, afar)
-
-
-async def _versions(desk: "Desk", name: str | None) -> list[Shape]:
-    from mainspring.views.workflow_shapes import workflow_shape
-
-    return [workflow_shape(each) for each in await desk.stores.flows.workflows.versions(desk.tenant_id, name)]
-
-
-def _published(shape: Shape) -> str:
-    return f"{at(shape['created_at']):%Y-%m-%d %H:%M:%S} UTC"
+    return ask_for(WorkflowArchived, lambda desk: here(desk, name), over)

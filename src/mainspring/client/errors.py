@@ -22,7 +22,10 @@ SHOWN_BYTES = 120  # characters shown of a foreign response
 
 @dataclass
 class ApiError(Exception):
-    """`detail` says what happened, the rule and the fix; `errors` says where, by JSON Pointer or by name."""
+    """`detail` says what happened, the rule and the fix; `errors` says where, by JSON Pointer or by name.
+
+    `subject` is the kind of thing that was not found or is in conflict, `suggestion` the name that was probably meant.
+    """
 
     detail: str
     status: int = 0
@@ -31,6 +34,8 @@ class ApiError(Exception):
     request_id: str = ""
     errors: list[dict[str, Any]] = field(default_factory=list)
     retry_after_s: float | None = None
+    subject: str = ""
+    suggestion: str | None = None
 
     def __str__(self) -> str:
         return self.detail
@@ -115,6 +120,8 @@ def error_of(status: int, content: bytes, request_id: str, retry_after_s: float 
         request_id=str(problem.get("request_id", request_id)),
         errors=[error for error in problem.get("errors", []) if isinstance(error, dict)],
         retry_after_s=retry_after_s,
+        subject=str(problem.get("subject", "")),
+        suggestion=problem.get("suggestion"),
     )
 
 

@@ -43,6 +43,7 @@ class NotFound(MainspringError):
         super().__init__(f"no {kind} {name!r}{did_you_mean(name, known, same=())}" + (f"; {rule}" if rule else ""))
         self.kind = kind
         self.name = name
+        self.suggestion = nearest(name, known, same=())  # the known name that was probably meant
 
 
 class Conflict(MainspringError):

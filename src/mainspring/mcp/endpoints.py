@@ -37,7 +37,8 @@ from mainspring.operations.runs import wait_for_requested_run
 from mainspring.operations.test_run import check_endpoint as check
 from mainspring.operations.test_run import test_endpoint as test
 from mainspring.ports.endpoints import EndpointFilter
-from mainspring.views.shapes import Shape, endpoint_shape, health_shape, run_shape
+from mainspring.views.run import RunView
+from mainspring.views.shapes import Shape, endpoint_shape, health_shape
 
 SUMMARY = (
     "id name job status url method cron interval_ms timezone next_run_at source running last_run_at last_status "
@@ -187,7 +188,7 @@ async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> Shape:
             run = await wait_for_requested_run(visit.desk, requested[0])
     except TimeoutError:
         return {**told, "run": None}
-    return {**told, "run": run_shape(run, requested[0].name)}
+    return {**told, "run": RunView.of(run, requested[0].name).as_json()}
 
 
 @box.tool(Scope.RUN, calls_out=True)
@@ -195,7 +196,7 @@ async def test_endpoint(visit: ToolCaller, wanted: CallEndpoint) -> Shape:
     """Call an endpoint once, right now, and show what came back. Recorded as a test; the schedule does not change."""
     run, outcome = await test(visit.desk, visit.caller, wanted.endpoint)
     endpoint = await find_endpoint(visit.desk, run.endpoint_id)
-    return {"run": run_shape(run, endpoint.name), "outcome": _outcome(outcome, wanted.max_bytes)}
+    return {"run": RunView.of(run, endpoint.name).as_json(), "outcome": _outcome(outcome, wanted.max_bytes)}
 
 
 @box.tool(Scope.RUN, calls_out=True)
@@ -228,6 +229,6 @@ def _outcome(outcome: Outcome, max_bytes: int) -> Shape:
         "error": outcome.error,
         "retry_after_s": outcome.retry_after_s,
         "phases": None if phases is None else {name: getattr(phases, name) for name in phases.__struct_fields__},
-        "headers": headers_as_data([list(pair) for pair in outcome.headers]),
+        "headers": headers_as_data(outcome.headers),
         "body": None if outcome.body is None else body_as_data(outcome.body, max_bytes),
     }

@@ -25,8 +25,9 @@ from mainspring.operations.endpoints import find_endpoint
 from mainspring.operations.preview import preview
 from mainspring.operations.proposals import pending_of
 from mainspring.operations.runs import find_wait
+from mainspring.views.decision import PlannedRunView
 from mainspring.views.sentences import EndpointSight, why_shape
-from mainspring.views.shapes import Shape, decision_shape
+from mainspring.views.shapes import Shape
 
 PREVIEW_MAX = 100
 
@@ -105,9 +106,6 @@ async def why(visit: ToolCaller, wanted: Why) -> Shape:
         endpoint, endpoint.job, now, has_scheduler, await find_wait(desk, endpoint), await pending_of(desk, endpoint)
     )
     told = why_shape(sight, run)
-    shapes = [
-        decision_shape(each)
-        for each in preview(endpoint, now, wanted.count, desk.cron, wanted.failures)
-        if wanted.count
-    ]
-    return told | {"runs": [{name: shape[name] for name in ("next_run_at", "source")} for shape in shapes]}
+    decisions = preview(endpoint, now, wanted.count, desk.cron, wanted.failures) if wanted.count else []
+    runs = [PlannedRunView.of(each).model_dump(include={"next_run_at", "source"}) for each in decisions]
+    return told | {"runs": runs}

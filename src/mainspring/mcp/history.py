@@ -14,7 +14,11 @@ from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.tenants import find_tenant
 from mainspring.ports.filters import StatusFilter
 from mainspring.ports.records import RunFilter
-from mainspring.views.shapes import Shape, event_shape, job_shape, run_in_full, run_shape, tenant_shape
+from mainspring.views.event import EventView
+from mainspring.views.job import JobView
+from mainspring.views.run import RunDetailView, RunView
+from mainspring.views.shapes import Shape
+from mainspring.views.tenant import TenantView
 
 box = Toolbox()
 
@@ -39,7 +43,7 @@ async def list_runs(visit: ToolCaller, wanted: ListRuns) -> Shape:
     )
     names = await _names(desk, {run.endpoint_id for run in found})
     return {
-        "runs": [run_shape(run, names.get(run.endpoint_id, run.endpoint_id)) for run in found],
+        "runs": [RunView.of(run, names.get(run.endpoint_id, run.endpoint_id)).as_json() for run in found],
         "next": found[-1].id if len(found) == wanted.limit else None,
     }
 
@@ -60,9 +64,9 @@ async def get_run(visit: ToolCaller, wanted: GetRun) -> Shape:
         raise NotFound("run", wanted.run)
     body = await desk.stores.runs.body(desk.tenant_id, run.id)
     names = await _names(desk, {run.endpoint_id})
-    shape = run_in_full(run, names.get(run.endpoint_id, run.endpoint_id), None)
-    return shape | {
-        "headers": headers_as_data(shape["headers"]),
+    view = RunDetailView.of(run, names.get(run.endpoint_id, run.endpoint_id))
+    return view.as_json() | {
+        "headers": headers_as_data(view.headers),
         "body": None if body is None else body_as_data(body, wanted.max_bytes),
     }
 
@@ -83,7 +87,7 @@ async def list_events(visit: ToolCaller, wanted: ListEvents) -> Shape:
     names = await _names(desk, {stored.event.endpoint_id for stored in found} - {""})
     return {
         "events": [
-            event_shape(stored, names.get(stored.event.endpoint_id))
+            EventView.of(stored, names.get(stored.event.endpoint_id)).as_json()
             for stored in found
             if may_see(stored.event.type, visit.scopes)
         ],
@@ -103,7 +107,10 @@ async def list_jobs(visit: ToolCaller, wanted: NoArguments) -> Shape:
     """
     desk = visit.desk
     jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
-    return {"jobs": [job_shape(job) for job in jobs], "quotas": tenant_shape(await find_tenant(desk))}
+    return {
+        "jobs": [JobView.of(job).as_json() for job in jobs],
+        "quotas": TenantView.of(await find_tenant(desk)).as_json(),
+    }
 
 
 async def _names(desk: Desk, ids: set[str]) -> dict[str, str]:

@@ -27,7 +27,9 @@ from mainspring.operations.rules import (
     try_rules,
 )
 from mainspring.ports.planner import RuleRevision
-from mainspring.views.planner_shapes import proposal_shape, rule_shape, session_shape, tested_shape
+from mainspring.views.planner import PlannerSession
+from mainspring.views.proposal import PlannerProposal
+from mainspring.views.rule import RuleView, RunTested
 from mainspring.views.shapes import Shape
 
 SESSIONS_SHOWN = 5
@@ -65,8 +67,8 @@ async def get_planner(visit: ToolCaller, wanted: AskPlanner) -> Shape:
         "mode": mode,
         "advice_in_force": bool(await advice_in_force(desk, owner.endpoint.id)),
         "proposals": await _proposals(visit, owner.endpoint),
-        "rules": [rule_shape(each) for each in mine],
-        "sessions": [_marked(session_shape(session, owner.endpoint.name)) for session in sessions],
+        "rules": [RuleView.of(each).as_json() for each in mine],
+        "sessions": [_marked(PlannerSession.of(session, owner.endpoint.name)) for session in sessions],
         **await _tested(visit, owner, [each.stored.rule for each in await rules_of(desk, owner)], wanted.test_runs),
     }
 
@@ -142,7 +144,7 @@ async def change_rules(visit: ToolCaller, wanted: ChangeRules) -> Shape:
         "undone": undone > 0,
         "decided": decided,
         "advice_in_force": held > undone,
-        "rules": [rule_shape(each) for each in after],
+        "rules": [RuleView.of(each).as_json() for each in after],
         **await _tested(visit, owner, [each.stored.rule for each in after], TRIED_RUNS if wanted.dry_run else 0),
     }
 
@@ -163,11 +165,11 @@ async def _decide(visit: ToolCaller, wanted: ChangeRules, endpoint: Endpoint) ->
 async def _proposals(visit: ToolCaller, endpoint: Endpoint) -> list[Shape]:
     """What waits for a person. The words of a model are marked as untrusted data."""
     now = await visit.desk.stores.schedule.now()
-    found = [proposal_shape(each, endpoint.name, now) for each in await pending_of(visit.desk, endpoint)]
+    found = [PlannerProposal.of(each, endpoint.name, now) for each in await pending_of(visit.desk, endpoint)]
     return [
-        each | {"reason": marked(str(each["reason"])), "arguments": marked(json.dumps(each["arguments"]))}
-        if each["kind"] == "model"
-        else each
+        each.as_json() | {"reason": marked(each.reason), "arguments": marked(json.dumps(each.arguments))}
+        if each.kind == "model"
+        else each.as_json()
         for each in found
     ]
 
@@ -179,15 +181,11 @@ async def _tested(visit: ToolCaller, owner: RuleOwner, rules: list[Rule], count:
     tested = await try_rules(visit.desk, owner, rules, count)
     return {
         "tested_runs": len(tested),
-        "fired_at": [tested_shape(each) for each in tested if each.fired or each.faults],
+        "fired_at": [RunTested.of(each).as_json() for each in tested if each.fired or each.faults],
     }
 
 
-def _marked(session: Shape) -> Shape:
-    calls = session["tool_calls"]
-    assert isinstance(calls, list)
-    return session | {
-        "reasoning": marked(str(session["reasoning"])),
-        "actions_taken": marked(str(session["actions_taken"])),
-        "tool_calls": [call | {"result": marked(str(call["result"]))} for call in calls],
-    }
+def _marked(session: PlannerSession) -> Shape:
+    calls = [call.as_json() | {"result": marked(call.result)} for call in session.tool_calls]
+    said = {"reasoning": marked(session.reasoning), "actions_taken": marked(session.actions_taken)}
+    return session.as_json() | said | {"tool_calls": calls}

@@ -4,6 +4,7 @@ A response body may try to give orders. It stands between two marks that name a 
 so that no body can contain its own closing mark.
 """
 
+from collections.abc import Iterable
 from hashlib import sha256
 
 from mainspring.domain.run import Body
@@ -35,9 +36,9 @@ def body_as_data(body: Body, max_bytes: int) -> Shape:
     }
 
 
-def headers_as_data(headers: object) -> Shape:
+def headers_as_data(headers: Iterable[tuple[str, str]]) -> Shape:
     """Response headers, which are the server's words as much as its body."""
-    lines = [f"{pair[0]}: {pair[1]}" for pair in headers] if isinstance(headers, list) else []
+    lines = [f"{name}: {value}" for name, value in headers]
     text = clipped(sanitised_view("\n".join(lines).encode()), HEADERS_MAX_BYTES)
     return {"untrusted": True, "text": marked(text)}
 

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from mainspring.domain.access.scope import Scope
 from mainspring.domain.errors import InvalidInput
+from mainspring.domain.instant import rfc3339
 from mainspring.mcp.arguments import LIST_DEFAULT, WORDS_MAX, DryRun, Limit, Reason
 from mainspring.mcp.tool import Arguments, Toolbox, ToolCaller
 from mainspring.mcp.untrusted import NOTE, clipped, marked
@@ -19,8 +20,10 @@ from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import clock_of, find_execution, read_log
 from mainspring.operations.workflows import StartRequest, dry_run_start, refuse_reentry, start_executions
 from mainspring.ports.workflows import Execution, ExecutionFilter
+from mainspring.views.execution import load_execution, load_execution_detail
+from mainspring.views.execution_log import TimelineEntryView
 from mainspring.views.shapes import Shape
-from mainspring.views.workflow_shapes import execution_in_full, execution_shape, moment_shape, workflow_shape
+from mainspring.views.workflow import WorkflowView
 from mainspring.workflow.model import Status
 
 INSIDE = ("input", "vars", "steps", "events")
@@ -54,7 +57,9 @@ async def get_executions(visit: ToolCaller, wanted: GetExecutions) -> Shape:
     found = await store.executions(desk.tenant_id, asked)
     return {
         "workflows": [
-            workflow_shape(each) for each in await store.versions(desk.tenant_id, None) if each.archived_at is None
+            WorkflowView.of(each).as_json()
+            for each in await store.versions(desk.tenant_id, None)
+            if each.archived_at is None
         ],
         "executions": [await _short(desk, each) for each in found],
         "next": found[-1].id if len(found) == wanted.limit else None,
@@ -118,16 +123,16 @@ async def _start(desk: Desk, wanted: OrderExecution) -> Shape:
 
 
 async def _short(desk: Desk, execution: Execution) -> Shape:
-    shape = execution_shape(execution, await clock_of(desk, execution))
-    return shape | {"error": clipped(execution.state.error, 500)}
+    view = await load_execution(desk, execution)
+    return view.as_json() | {"error": clipped(view.error, 500)}
 
 
 async def _one(desk: Desk, execution: Execution) -> Shape:
     clock = await clock_of(desk, execution)
-    full = execution_in_full(execution, clock)
+    full = (await load_execution_detail(desk, execution)).as_json()
     inside = json.dumps({name: full.pop(name) for name in INSIDE}, ensure_ascii=False)
-    moments = [moment_shape(each, clock) for each in (await read_log(desk, execution))[-MOMENTS_MAX:]]
-    lines = "\n".join(f"{each['at']} {each['step']}: {each['text']}" for each in moments)
+    moments = [TimelineEntryView.of(each, clock) for each in (await read_log(desk, execution))[-MOMENTS_MAX:]]
+    lines = "\n".join(f"{rfc3339(each.at)} {each.step}: {each.text}" for each in moments)
     return {
         "execution": full | {"error": clipped(execution.state.error, 500)},
         "timeline": {"untrusted": True, "note": NOTE, "text": marked(lines)},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mainspring.domain.duration import format_duration
 from mainspring.domain.instant import FOREVER
-from mainspring.views.shapes import Shape, instant, run_shape, state_of, step_shape, wait_shape
+from mainspring.views.shapes import Shape, instant, state_of, wait_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mainspring.domain.run import Run
     from mainspring.domain.schedule.governor import DecisionStep
     from mainspring.domain.schedule.queue import QueueWait
+    from mainspring.views.decision import DecisionStepView
 
 RULES = {
     "baseline-cron": "The cron schedule",
@@ -51,6 +52,8 @@ class EndpointSight(NamedTuple):
 def why_shape(sight: EndpointSight, running: "Run | None") -> Shape:
     """Why an endpoint runs when it does, for programs and for people."""
     from mainspring.domain.schedule.governor import decode_trail
+    from mainspring.views.decision import DecisionStepView
+    from mainspring.views.run import RunView
 
     endpoint = sight.endpoint
     return {
@@ -58,8 +61,8 @@ def why_shape(sight: EndpointSight, running: "Run | None") -> Shape:
         "status": state_of(endpoint, sight.now),
         "next_run_at": instant(endpoint.next_run_at),
         "source": endpoint.source,
-        "trail": [step_shape(step) for step in decode_trail(endpoint.trail)],
-        "running": None if running is None else run_shape(running, endpoint.name),
+        "trail": [DecisionStepView.from_value(step).as_json() for step in decode_trail(endpoint.trail)],
+        "running": None if running is None else RunView.of(running, endpoint.name).as_json(),
         "waiting": None if sight.wait is None else _wait_in_full(sight, sight.wait),
         "sentences": why_sentences(sight, running),
     }
@@ -78,23 +81,9 @@ def why_sentences(sight: EndpointSight, running: "Run | None") -> list[str]:
     return [*state_sentences(sight), *_waiting(sight), *_running(sight, running), *_decided(steps), *_more(sight)]
 
 
-def run_sentences(run: "Run") -> list[str]:
-    """Why a run started. The plan that a run found is the reason only where the schedule started it."""
-    from mainspring.domain.run import RunTrigger
-    from mainspring.domain.schedule.governor import decode_trail
-
-    if run.trigger is RunTrigger.MANUAL:
-        return [
-            f"This run was requested manually at {clock(run.slot_at)}; the schedule did not start it.",
-            "The schedule keeps its own times: see `mainspring why` for the next run.",
-        ]
-    if run.trigger is RunTrigger.TEST:
-        return ["This run was a test call; it is recorded, and changes neither the schedule nor the failure count."]
-    steps = decode_trail(run.trail)
-    return [step_sentence(step, steps) for step in steps]
-
-
-def step_sentence(step: "DecisionStep", steps: tuple["DecisionStep", ...]) -> str:
+def step_sentence(
+    step: "DecisionStep | DecisionStepView", steps: "Sequence[DecisionStep] | Sequence[DecisionStepView]"
+) -> str:
     """One candidate or rule of a decision, as a complete sentence."""
     who = RULES.get(step.rule, step.rule)
     at = clock(step.at) if step.at is not None else "no instant"

@@ -14,13 +14,13 @@ const Live = createContext<LiveState>("connecting");
 export const useLiveState = () => useContext(Live);
 
 type Heard = (event: EventShown) => void;
-const ears = new Set<Heard>();
+const listeners = new Set<Heard>();
 
 /** Call for every event while the component is there. */
 export function useEvents(hear: Heard): void {
   useEffect(() => {
-    ears.add(hear);
-    return () => void ears.delete(hear);
+    listeners.add(hear);
+    return () => void listeners.delete(hear);
   }, [hear]);
 }
 
@@ -145,7 +145,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
         const event = asEvent(message.data);
         if (!event) return;
         reader.hear(event);
-        for (const hear of ears) hear(event);
+        for (const hear of listeners) hear(event);
       },
     });
     reader.start();

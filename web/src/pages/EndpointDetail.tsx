@@ -12,14 +12,14 @@ import {
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { acts } from "../api/acts";
+import { acts } from "../api/actions";
 import { decisionQuery, endpointQuery, healthQuery, previewQuery, runsQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint, HealthWindow, Run } from "../api/types";
 import { Confirm } from "../parts/Confirm";
-import { Facts } from "../parts/Facts";
+import { Deferred } from "../parts/Deferred";
 import { IntervalChart } from "../parts/IntervalChart";
-import { Later } from "../parts/Later";
+import { KeyValueList } from "../parts/KeyValueList";
 import { AnchorLink, ButtonLink, MenuItemLink } from "../parts/links";
 import { NextRun, nextRunOf } from "../parts/NextRun";
 import { Failed, PendingPage } from "../parts/Outcomes";
@@ -28,17 +28,17 @@ import { RunBars } from "../parts/RunBars";
 import { RunTable } from "../parts/RunTable";
 import { EndpointState } from "../parts/Status";
 import { Trail } from "../parts/Trail";
-import { useAct } from "../parts/useAct";
+import { useAction } from "../parts/useAction";
 import { useNow } from "../time/clock";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
 import { duration, took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
 import { isFailed, sourceWords } from "../words/state";
-import { Adapted } from "./endpoint/Adapted";
-import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/Advice";
 import { Hints } from "./endpoint/Hints";
 import { PauseForm } from "./endpoint/PauseForm";
+import { PlannerNotice } from "./endpoint/PlannerNotice";
+import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/RulesAndModel";
 import { TestCall } from "./endpoint/TestCall";
 import { ProposalsCard } from "./planner/Proposals";
 
@@ -95,7 +95,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
       {endpoint.status === "active" && endpoint.failure_count > 0 && (
         <Failing endpoint={endpoint} last={shown.find((run) => isFailed(run.status))} />
       )}
-      <Adapted endpoint={endpoint} />
+      <PlannerNotice endpoint={endpoint} />
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 7 }}>
           <Stack>
@@ -111,7 +111,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
                 planned={endpoint.status === "active" ? (preview.data?.runs ?? []) : []}
               />
             </Card>
-            <Later>
+            <Deferred>
               <ProposalsCard endpoint={endpoint} />
               <RulesCard endpoint={endpoint} />
               <SessionsCard endpoint={endpoint} />
@@ -126,7 +126,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
                     <RunTable runs={isLong ? shown.slice(0, LISTED) : shown} hideEndpoint plain />
                   ) : (
                     <Text size="sm" c="dimmed">
-                      It has not run yet.
+                      No runs yet.
                     </Text>
                   ))}
                 {isLong && (
@@ -146,17 +146,17 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
                   </Button>
                 )}
               </Card>
-            </Later>
+            </Deferred>
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 5 }}>
           <Stack>
             <NextCard endpoint={endpoint} />
             <HealthCard endpoint={endpoint} />
-            <Later>
+            <Deferred>
               <PlannerCard endpoint={endpoint} />
               <LimitsCard endpoint={endpoint} />
-            </Later>
+            </Deferred>
           </Stack>
         </Grid.Col>
       </Grid>
@@ -165,7 +165,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
 }
 
 function Notices({ endpoint }: { endpoint: Endpoint }) {
-  const resume = useAct(() => acts.resume(endpoint.id), { done: "It runs again" });
+  const resume = useAction(() => acts.resume(endpoint.id), { done: "Endpoint resumed" });
   const by = endpoint.pause_author;
   const mayRun = useMay("run");
   const button = mayRun && (
@@ -180,10 +180,10 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
           {endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}
           {nextRunOf(endpoint) ? (
             <>
-              It goes on <When at={endpoint.paused_until} />.
+              Resumes <When at={endpoint.paused_until} />.
             </>
           ) : (
-            "Until it is resumed."
+            "Until resumed."
           )}
         </Text>
         {button}
@@ -201,20 +201,20 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
     );
   if (endpoint.status === "job-paused")
     return (
-      <Alert color="orange" title="Its job is paused">
-        Resume the job {endpoint.job}, and it goes on.
+      <Alert color="orange" title="Job paused">
+        Resume the job {endpoint.job} to run this endpoint.
       </Alert>
     );
   if (endpoint.status === "deferred")
     return (
-      <Alert color="orange" title="The runs of the month are used up">
-        It goes on <When at={endpoint.deferred_until} />, or when the quota is raised.
+      <Alert color="orange" title="Monthly run quota used up">
+        Resumes <When at={endpoint.deferred_until} />, or when the quota is raised.
       </Alert>
     );
   if (endpoint.status === "archived")
     return (
       <Alert color="gray" title="Archived">
-        It is kept with its runs, and never runs again.
+        The endpoint and its history are kept, but it never runs.
       </Alert>
     );
   return null;
@@ -232,7 +232,7 @@ function WaitNotice({ endpoint }: { endpoint: Endpoint }) {
       color="orange"
       role="note"
       icon={<IconHourglass />}
-      title={waiting.name ? `Waiting for ${waiting.name}` : "Waiting for its turn"}
+      title={waiting.name ? `Waiting for ${waiting.name}` : "Waiting for a free slot"}
     >
       <Text size="sm" className="breaks">
         {waiting.text}
@@ -263,11 +263,11 @@ function Failing({ endpoint, last }: { endpoint: Endpoint; last: Run | undefined
       <Group gap="md" mt="xs">
         {last && (
           <AnchorLink to="/runs/$run" params={{ run: last.id }} size="sm" underline="always">
-            What came back
+            Last response
           </AnchorLink>
         )}
         <AnchorLink to="/settings" search={{ tab: "alerts" }} size="sm" underline="always">
-          Who is told of it
+          Alerts for this endpoint
         </AnchorLink>
         {mayRun && (
           <Button
@@ -276,7 +276,7 @@ function Failing({ endpoint, last }: { endpoint: Endpoint; last: Run | undefined
             leftSection={<IconPlayerPause size={14} />}
             onClick={() => setAsked(true)}
           >
-            Keep it quiet
+            Pause endpoint
           </Button>
         )}
       </Group>
@@ -291,10 +291,10 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
   const navigate = useNavigate();
   const [asked, setAsked] = useState<"archive" | "delete" | "pause" | "test" | null>(null);
   const close = () => setAsked(null);
-  const run = useAct(() => acts.run(endpoint.id), { done: `${endpoint.name} was asked to run` });
-  const reset = useAct(() => acts.reset(endpoint.id), { done: "Failures are forgotten" });
-  const archive = useAct(() => acts.archive(endpoint.id), { done: `${endpoint.name} is archived`, after: close });
-  const remove = useAct(() => acts.remove(endpoint.id), {
+  const run = useAction(() => acts.run(endpoint.id), { done: `${endpoint.name} was asked to run` });
+  const reset = useAction(() => acts.reset(endpoint.id), { done: "Failure count reset" });
+  const archive = useAction(() => acts.archive(endpoint.id), { done: `${endpoint.name} is archived`, after: close });
+  const remove = useAction(() => acts.remove(endpoint.id), {
     done: `${endpoint.name} is deleted`,
     after: () => void navigate({ to: "/endpoints" }),
   });
@@ -333,7 +333,7 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          {mayRun && !isArchived && <Menu.Item onClick={() => setAsked("test")}>Send a test call…</Menu.Item>}
+          {mayRun && !isArchived && <Menu.Item onClick={() => setAsked("test")}>Test call…</Menu.Item>}
           {mayRun && !isArchived && (
             <Menu.Item onClick={() => reset.mutate(undefined)} disabled={!endpoint.failure_count}>
               Reset failures
@@ -341,11 +341,11 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
           )}
           {mayWrite && (
             <MenuItemLink leftSection={<IconCopy size={14} />} to="/endpoints/new" search={{ copy: endpoint.id }}>
-              Make a copy
+              Duplicate
             </MenuItemLink>
           )}
           <MenuItemLink to="/events" search={{ endpoint: endpoint.id }}>
-            Its events
+            Events
           </MenuItemLink>
           {mayWrite && <Menu.Divider />}
           {mayWrite && !isArchived && (
@@ -371,19 +371,20 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
         busy={archive.isPending}
         onConfirm={() => archive.mutate(undefined)}
       >
-        It is kept with its runs, never runs again, and its name is free for another.
+        The endpoint and its history are kept, but it will never run again. Its name can be reused.
       </Confirm>
       <Confirm
         opened={asked === "delete"}
         onClose={close}
         title={`Delete ${endpoint.name}?`}
-        verb="Delete for good"
+        verb="Delete permanently"
         danger
         busy={remove.isPending}
         typed={endpoint.name}
         onConfirm={() => remove.mutate(undefined)}
       >
-        The endpoint and all its runs are removed. There is no way back; archiving keeps them.
+        The endpoint and all its runs are deleted. This cannot be undone. Archive the endpoint instead to keep its
+        history.
       </Confirm>
     </>
   );
@@ -401,7 +402,7 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Card>
       <Title order={2} mb={4}>
-        Next run, and why
+        Next run
       </Title>
       {decision.error ? <Failed fault={decision.error} retry={() => void decision.refetch()} /> : null}
       <Text fz={22} fw={650} component="div">
@@ -410,8 +411,8 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
       {nextRunOf(endpoint) && <Text size="sm">Set by the {sourceWords(endpoint.source)}.</Text>}
       {isFirst && (
         <Text size="sm" c="dimmed">
-          Its first run stands at a place of its own within the interval, so that endpoints do not all call at once. Run
-          now does not wait for it.
+          The first run is spread within the interval so that endpoints don't all fire at once. Use Run now to skip the
+          wait.
         </Text>
       )}
       <Stack gap={2} mb="md" mt={4}>
@@ -447,7 +448,7 @@ function NextCard({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Card>
       <Group justify="space-between" mb="sm">
-        <Title order={2}>What comes</Title>
+        <Title order={2}>Upcoming runs</Title>
         <Button
           size="compact-xs"
           variant={fails ? "light" : "default"}
@@ -455,7 +456,7 @@ function NextCard({ endpoint }: { endpoint: Endpoint }) {
           aria-pressed={fails}
           onClick={() => setFails(!fails)}
         >
-          What if every run fails?
+          If every run fails
         </Button>
       </Group>
       {preview.error ? <Failed fault={preview.error} retry={() => void preview.refetch()} /> : null}
@@ -473,7 +474,7 @@ function NextCard({ endpoint }: { endpoint: Endpoint }) {
       </Stack>
       {preview.data && !preview.data.runs.length && (
         <Text size="sm" c="dimmed">
-          Nothing is planned.
+          No upcoming runs.
         </Text>
       )}
     </Card>
@@ -533,7 +534,7 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
       <Title order={2} mb="sm">
         Settings
       </Title>
-      <Facts
+      <KeyValueList
         rows={[
           [
             "Schedule",
@@ -545,11 +546,11 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
               scheduleWords(endpoint)
             ),
           ],
-          ["Never closer than", limit(endpoint.min_interval_ms)],
-          ["Never farther than", limit(endpoint.max_interval_ms)],
+          ["Minimum interval", limit(endpoint.min_interval_ms)],
+          ["Maximum interval", limit(endpoint.max_interval_ms)],
           ["Timeout", duration(endpoint.timeout_ms)],
           [
-            "Success is",
+            "Success condition",
             endpoint.condition ? (
               <Code className="breaks">{endpoint.condition}</Code>
             ) : endpoint.accept_codes.length ? (
@@ -560,15 +561,25 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
           ],
           [
             "After failures",
-            endpoint.backoff === "monitor" ? "backs off up to an hour" : "doubles the interval up to 32 times",
+            endpoint.backoff === "monitor" ? "back off up to one hour" : "double the interval, up to 32 times",
           ],
-          ["Missed slots", endpoint.misfire.replace("_", " ")],
+          ["Missed runs", endpoint.misfire.replace("_", " ")],
+          [
+            "Runbook",
+            endpoint.runbook ? (
+              <span className="breaks" style={{ whiteSpace: "pre-line" }}>
+                {endpoint.runbook}
+              </span>
+            ) : (
+              "none"
+            ),
+          ],
           [
             "Managed by",
             endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "hand, here or by command",
           ],
           ["Changed", <When at={endpoint.updated_at} />],
-          ["Id", <span className="mono">{endpoint.id}</span>],
+          ["ID", <span className="mono">{endpoint.id}</span>],
         ]}
       />
     </Card>

@@ -19,11 +19,11 @@ import {
 import { endpointsQuery, jobsQuery, type Recent, recentQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint, EndpointFilters } from "../api/types";
-import { endpointPath, Go } from "../parts/Go";
 import { ButtonLink } from "../parts/links";
 import { NextRun, nextRunOf } from "../parts/NextRun";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
+import { endpointPath, PlainLink } from "../parts/PlainLink";
 import { RunBars } from "../parts/RunBars";
 import { Spacer } from "../parts/Spacer";
 import { EndpointState } from "../parts/Status";
@@ -86,14 +86,14 @@ export function Endpoints() {
         (isFiltered ? (
           <Empty
             icon={IconSearch}
-            title="None matches"
+            title="No matches"
             action={
               <Button variant="default" onClick={() => void navigate({ to: "/endpoints", search: {} })}>
-                Show all
+                Clear filters
               </Button>
             }
           >
-            No endpoint has these words and this state.
+            No endpoint matches these filters.
           </Empty>
         ) : (
           <Empty
@@ -103,12 +103,12 @@ export function Endpoints() {
             action={
               mayWrite && (
                 <ButtonLink to="/endpoints/new" leftSection={<IconPlus size={16} />}>
-                  Add the first endpoint
+                  Create your first endpoint
                 </ButtonLink>
               )
             }
           >
-            An endpoint is one URL and when to call it.
+            An endpoint is a URL and a schedule.
           </Empty>
         ))}
       {found.length > 0 && <Total total={list.data?.pages[0]?.total} one="endpoint" many="endpoints" />}
@@ -157,7 +157,7 @@ function Filters({ filters, set }: FilterProps) {
           text && (
             <CloseButton
               size="sm"
-              aria-label="Clear the text"
+              aria-label="Clear text"
               onClick={() => {
                 setText("");
                 set({ text: undefined });
@@ -381,9 +381,9 @@ const Row = memo(function Row({ endpoint, recent, place, isAt, mayRun, toggle, s
       )}
       <td className="stack-title name-cell">
         <div>
-          <Go to={endpointPath(endpoint.id)} strong className="breaks">
+          <PlainLink to={endpointPath(endpoint.id)} strong className="breaks">
             {endpoint.name}
-          </Go>
+          </PlainLink>
           <div className="clip small">
             {endpoint.job} · {endpoint.method} {endpoint.url}
           </div>
@@ -421,7 +421,7 @@ function Schedule({ endpoint }: { endpoint: Endpoint }) {
       {change && (
         <div
           className="small change"
-          title={`Daylight saving begins or ends in ${endpoint.timezone}. A fixed time of day still runs once; other expressions follow the clock on the wall.`}
+          title={`Daylight saving time changes in ${endpoint.timezone}. A fixed time of day still runs once; other expressions follow local time.`}
         >
           {change}
         </div>

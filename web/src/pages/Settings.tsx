@@ -18,7 +18,7 @@ import { Webhooks } from "./settings/Webhooks";
 
 type Part = { name: string; label: string; part: ComponentType; admin?: true; operator?: true };
 const PARTS: Part[] = [
-  { name: "account", label: "You", part: Account },
+  { name: "account", label: "Account", part: Account },
   { name: "alerts", label: "Alerts", part: Alerts },
   { name: "webhooks", label: "Webhooks", part: Webhooks },
   { name: "usage", label: "Usage and quotas", part: Usage },

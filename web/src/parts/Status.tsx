@@ -31,7 +31,7 @@ function told(endpoint: Seen) {
       stateMeaning(endpoint.status),
     ] as const;
   }
-  if (endpoint.running) return ["calm", "running", "A call is under way."] as const;
+  if (endpoint.running) return ["calm", "running", "A call is in progress."] as const;
   if (endpoint.failure_count > 0) {
     const many =
       endpoint.failure_count === 1 ? "The last run failed." : `The last ${endpoint.failure_count} runs failed.`;

@@ -3,52 +3,17 @@
 A test holds each of them against its shape: a field that one has and the other lacks fails it.
 """
 
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from mainspring.views.decision import DecisionStepView, NextRunChange, PlannedRunView
 from mainspring.views.endpoint_settings import EndpointSettingsView
+from mainspring.views.run import BodyView, PhasesView, RunView
+from mainspring.views.view import At
+from mainspring.views.view import View as ResponseModel
 
-At = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2030-01-31T08:00:00Z"])]
 State = Literal["active", "paused", "job-paused", "parked", "deferred", "archived"]
-T = TypeVar("T")
-
-
-class ResponseModel(BaseModel):
-    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
-
-
-class PageOf(ResponseModel, Generic[T]):
-    items: list[T]
-    next_cursor: str | None = Field(description="Give it back as `cursor` for the next page; null: this is the last.")
-
-
-class TotalView(ResponseModel):
-    count: int
-    is_exact: bool = Field(description="False: there are this many or more; counting stopped at 10,000.")
-
-
-class CountedPage(PageOf[T], Generic[T]):
-    total: TotalView | None = Field(description="How many match on all pages; null unless `with_total` asked for it.")
-
-
-class DryRunOf(ResponseModel, Generic[T]):
-    """What a write with `dry_run` would have changed. Nothing was."""
-
-    dry_run: Literal[True] = True
-    before: T | None = Field(description="Null: it is not there.")
-    after: T | None = Field(description="Null: it would not be there.")
-    changed: list[str] = Field(description="Fields that would have another value.")
-
-
-class JobView(ResponseModel):
-    id: str
-    name: str
-    description: str
-    status: Literal["active", "paused", "archived"]
-    managed_by: str | None = Field(description="The configuration file that describes it, if one does.")
-    created_at: At
-    updated_at: At
 
 
 class HeaderView(ResponseModel):
@@ -119,35 +84,6 @@ class EndpointView(EndpointSettingsView, ResponseModel):
     last_status: str | None
 
 
-class DecisionStepView(ResponseModel):
-    rule: str
-    at: At | None
-    verdict: str
-    why: str
-
-
-class PlannedRunView(ResponseModel):
-    next_run_at: At
-    source: str
-    trail: list[DecisionStepView]
-
-
-class RunView(ResponseModel):
-    id: str
-    endpoint: str = Field(description="The endpoint's name, or its id where it was deleted.")
-    endpoint_id: str
-    slot_at: At
-    attempt: int
-    trigger: str
-    source: str
-    status: str
-    started_at: At
-    finished_at: At | None
-    duration_ms: int | None
-    status_code: int | None
-    error: str | None
-
-
 class WaitView(ResponseModel):
     """What an endpoint that is due and not started waits for."""
 
@@ -173,41 +109,6 @@ class DecisionView(ResponseModel):
     sentences: list[str] = Field(description="The same in words.")
 
 
-class UpcomingRunsView(ResponseModel):
-    now: At
-    failures: int | None = Field(description="The failures in a row that were supposed; null: every run succeeds.")
-    runs: list[PlannedRunView]
-
-
-class PhasesView(ResponseModel):
-    """Microseconds since the start of the call."""
-
-    dns_us: int = 0
-    connect_us: int = 0
-    tls_us: int = 0
-    first_byte_us: int = 0
-    total_us: int | None = None
-
-
-class BodyView(ResponseModel):
-    content_type: str
-    bytes_kept: int
-    bytes_seen: int
-    truncated: bool
-    text: str = Field(description="As text, with whatever would act on a screen spelled out.")
-
-
-class RunDetailView(RunView):
-    error_code: str | None
-    worker: str
-    missed_count: int
-    phases: PhasesView | None
-    address: str | None
-    headers: list[tuple[str, str]]
-    body: BodyView | None
-    trail: list[DecisionStepView]
-
-
 class RunRequested(ResponseModel):
     endpoint: EndpointView
     run: RunView | None = Field(description="The run, once it has ended; null: it has not, or was not waited for.")
@@ -230,11 +131,6 @@ class EndpointChecked(ResponseModel):
     next_run_at: At | None = Field(description="When it would run first, if it were saved now.")
 
 
-class NextRunChange(ResponseModel):
-    before: At | None
-    after: At | None
-
-
 class PreviewChange(ResponseModel):
     before: list[PlannedRunView]
     after: list[PlannedRunView]
@@ -249,29 +145,6 @@ class EndpointDryRun(ResponseModel):
     changed: list[str] = Field(description="Fields that would have another value.")
     next_run_at: NextRunChange | None = Field(description="Where the next run would move; null: it stays.")
     preview: PreviewChange = Field(description="The next runs, before and after.")
-
-
-class EndpointChanged(ResponseModel):
-    id: str
-    name: str
-    next_run_at: NextRunChange
-
-
-class JobDryRun(ResponseModel):
-    """What a write with `dry_run` would have changed. Nothing was."""
-
-    dry_run: Literal[True] = True
-    before: JobView | None
-    after: JobView | None
-    changed: list[str]
-    endpoints_changed: int
-    endpoints: list[EndpointChanged] = Field(description="Whose next run would move; at most 100 of them.")
-
-
-class Deleted(ResponseModel):
-    id: str
-    name: str
-    deleted: Literal[True] = True
 
 
 class HealthWindow(ResponseModel):
@@ -291,50 +164,6 @@ class HealthView(ResponseModel):
     last_status: str | None
     last_run_at: At | None
     windows: list[HealthWindow]
-
-
-class EventView(ResponseModel):
-    cursor: str
-    type: str
-    at: At
-    endpoint: str | None
-    endpoint_id: str | None
-    run_id: str | None
-    actor: str
-    data: dict[str, object]
-
-
-class Quotas(ResponseModel):
-    """null: no limit."""
-
-    runs_per_month: int | None
-    tokens_per_month: int | None
-    endpoints_max: int | None
-    interval_ms_min: int | None
-
-
-class Usage(ResponseModel):
-    tenant: str
-    name: str
-    signing_keys: int = Field(description="How many keys sign its calls.")
-    quotas: Quotas
-    runs_this_month: int
-    endpoints: int
-
-
-class QuotasDryRun(ResponseModel):
-    dry_run: Literal[True] = True
-    before: Quotas
-    after: Quotas
-    changed: list[str]
-
-
-class WorkerView(ResponseModel):
-    id: str
-    kind: str
-    places: int
-    started_at: At
-    seen_at: At
 
 
 class Stats(ResponseModel):

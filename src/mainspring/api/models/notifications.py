@@ -1,10 +1,9 @@
-"""What the routes of webhooks, alerts and deliveries take and answer with, field by field."""
+"""What the routes of webhooks and alerts take."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mainspring.api.models.answers import At, ResponseModel
 from mainspring.api.models.fields import RequestModel
 from mainspring.domain.notify.subscription import AlertKind
 from mainspring.inputs.values import Duration, Text
@@ -66,93 +65,3 @@ class AlertPatch(RequestModel):
     during_quiet: Literal["digest", "drop"] | None = None
     description: Text | None = None
     enabled: bool | None = None
-
-
-class _SubscriptionView(ResponseModel):
-    enabled: bool
-    disabled_reason: str | None
-    failing_since: At | None = Field(description="No delivery has succeeded since then; null: all is well.")
-    failure_count: int
-    managed_by: str | None = Field(description="The configuration file that describes it, if one does.")
-    version: int
-    created_at: At
-    updated_at: At
-
-
-class WebhookView(_SubscriptionView):
-    id: str
-    name: str
-    url: str
-    types: list[str]
-    description: str
-
-
-class WebhookCreated(WebhookView):
-    secret: str | None = Field(default=None, description="Shown now and never again: signs every message.")
-
-
-class WebhookDryRun(ResponseModel):
-    dry_run: Literal[True] = True
-    before: WebhookView | None
-    after: WebhookView | None
-    changed: list[str]
-
-
-class AlertView(_SubscriptionView):
-    id: str
-    name: str
-    kinds: list[AlertKind]
-    to: list[str]
-    failures: int
-    endpoint_id: str | None
-    job_id: str | None
-    cooldown_ms: int
-    quiet: str | None
-    timezone: str
-    during_quiet: Literal["digest", "drop"]
-    description: str
-
-
-class AlertDryRun(ResponseModel):
-    dry_run: Literal[True] = True
-    before: AlertView | None
-    after: AlertView | None
-    changed: list[str]
-
-
-class DeliveryView(ResponseModel):
-    id: str = Field(description="The `webhook-id` of every attempt.")
-    subscription_id: str
-    channel: str | None
-    type: str
-    status: Literal["pending", "delivered", "failed", "held", "digested", "dropped"]
-    attempts: int
-    next_attempt_at: At | None
-    created_at: At
-    sent_at: At | None = Field(description="When the last attempt ended.")
-    status_code: int | None
-    error: str | None
-    response: str | None = Field(description="How the receiver's answer began.")
-    duration_ms: int | None
-
-
-class DeliveryDetailView(DeliveryView):
-    payload: dict[str, object]
-
-
-class DeliveryTest(ResponseModel):
-    ok: bool
-    status_code: int | None
-    error_code: str | None
-    error: str | None
-    duration_ms: int
-    response: str | None
-
-
-class DestinationTest(DeliveryTest):
-    to: str
-
-
-class AlertTest(ResponseModel):
-    ok: bool
-    ways: list[DestinationTest]

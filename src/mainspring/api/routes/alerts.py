@@ -7,32 +7,31 @@ from msgspec.structs import replace
 
 from mainspring.api.access import Reading, Running, Writing
 from mainspring.api.context import Context
-from mainspring.api.endpoint_views import compared
 from mainspring.api.etags import IfMatch, refuse_other
-from mainspring.api.models.answers import CountedPage, Deleted, PageOf
 from mainspring.api.models.fields import Cursor, DryRun, Limit, WithTotal
-from mainspring.api.models.notifications import AlertDryRun, AlertNew, AlertPatch, AlertTest, AlertView, DeliveryView
+from mainspring.api.models.notifications import AlertNew, AlertPatch
 from mainspring.api.routes.webhooks import Status, deliveries_of, etag
 from mainspring.domain.notify.subscription import SubscriptionKind
 from mainspring.operations import alerts, subscriptions
 from mainspring.operations.alerts import AlertDraft
-from mainspring.views.shapes import Shape, alert_shape, outcome_shape
+from mainspring.views.notification import AlertTest, AlertView, DeliveryView
+from mainspring.views.view import CountedPage, Deleted, DryRunOf, PageOf
 
 router = APIRouter(prefix="/alerts", tags=["alerts"])
 AlertRef = Annotated[str, Path(alias="alert", max_length=1_000, description="Id or name of an alert.")]
 
 
-@router.get("", response_model=PageOf[AlertView])
-async def list_alerts(desk: Reading) -> Shape:
+@router.get("")
+async def list_alerts(desk: Reading) -> PageOf[AlertView]:
     """All alerts, by name."""
     found = await subscriptions.list_subscriptions(desk, SubscriptionKind.ALERT)
-    return {"items": [alert_shape(each) for each in found], "next_cursor": None}
+    return PageOf(items=[AlertView.of(each) for each in found], next_cursor=None)
 
 
-@router.post("", status_code=201, response_model=AlertView | AlertDryRun, responses={200: {"model": AlertDryRun}})
+@router.post("", status_code=201, responses={200: {"model": DryRunOf[AlertView]}})
 async def create_alert(
     desk: Writing, wish: AlertNew, request: Request, response: Response, dry_run: DryRun = False
-) -> Shape:
+) -> AlertView | DryRunOf[AlertView]:
     """Create an alert, which notifies its destinations once per change of state."""
     context: Context = request.app.state.context
     draft = replace(AlertDraft(wish.name, ()), **_tuples(wish.model_dump()))
@@ -40,20 +39,20 @@ async def create_alert(
     made = await alerts.add_alert(there, context.messengers, draft)
     if dry_run:
         response.status_code = 200
-        return compared(None, alert_shape(made))
+        return DryRunOf[AlertView].of(None, AlertView.of(made))
     response.headers["ETag"] = etag(made)
     response.headers["Location"] = f"/api/v1/alerts/{made.id}"
-    return alert_shape(made)
+    return AlertView.of(made)
 
 
-@router.get("/{alert}", response_model=AlertView)
-async def read_alert(desk: Reading, alert: AlertRef, response: Response) -> Shape:
+@router.get("/{alert}")
+async def read_alert(desk: Reading, alert: AlertRef, response: Response) -> AlertView:
     found = await alerts.find_alert(desk, alert)
     response.headers["ETag"] = etag(found)
-    return alert_shape(found)
+    return AlertView.of(found)
 
 
-@router.patch("/{alert}", response_model=AlertView | AlertDryRun)
+@router.patch("/{alert}")
 async def update_alert(
     desk: Writing,
     alert: AlertRef,
@@ -62,7 +61,7 @@ async def update_alert(
     response: Response,
     if_match: IfMatch = None,
     dry_run: DryRun = False,
-) -> Shape:
+) -> AlertView | DryRunOf[AlertView]:
     """Change an alert. Fields that are missing or null stay unchanged."""
     found = await alerts.find_alert(desk, alert)
     refuse_other(if_match, etag(found), "alert", found.name)
@@ -71,29 +70,29 @@ async def update_alert(
     there = subscriptions.dry_run_of(desk) if dry_run else desk
     edited = await alerts.edit_alert(there, context.messengers, found.id, lambda draft: replace(draft, **given))
     if dry_run:
-        return compared(alert_shape(found), alert_shape(edited))
+        return DryRunOf[AlertView].of(AlertView.of(found), AlertView.of(edited))
     response.headers["ETag"] = etag(edited)
-    return alert_shape(edited)
+    return AlertView.of(edited)
 
 
-@router.delete("/{alert}", response_model=Deleted | AlertDryRun)
-async def delete_alert(desk: Writing, alert: AlertRef, dry_run: DryRun = False) -> Shape:
+@router.delete("/{alert}")
+async def delete_alert(desk: Writing, alert: AlertRef, dry_run: DryRun = False) -> Deleted | DryRunOf[AlertView]:
     """Delete an alert with its deliveries; pending ones are not sent any more."""
     there = subscriptions.dry_run_of(desk) if dry_run else desk
     found = await subscriptions.delete_subscription(there, SubscriptionKind.ALERT, alert)
-    return compared(alert_shape(found), None) if dry_run else {"id": found.id, "name": found.name, "deleted": True}
+    if dry_run:
+        return DryRunOf[AlertView].of(AlertView.of(found), None)
+    return Deleted.of(found)
 
 
-@router.post("/{alert}/test", response_model=AlertTest)
-async def test_alert(desk: Running, alert: AlertRef, request: Request) -> Shape:
+@router.post("/{alert}/test")
+async def test_alert(desk: Running, alert: AlertRef, request: Request) -> AlertTest:
     """Send a test message to every destination now, ignoring quiet hours, and return the result of each."""
     context: Context = request.app.state.context
-    outcomes = await alerts.test_alert(desk, context.caller, context.messengers, alert)
-    ways = [{"to": channel.shown, **outcome_shape(outcome)} for channel, outcome in outcomes]
-    return {"ok": all(way["ok"] for way in ways), "ways": ways}
+    return AlertTest.of(await alerts.test_alert(desk, context.caller, context.messengers, alert))
 
 
-@router.get("/{alert}/deliveries", response_model=CountedPage[DeliveryView])
+@router.get("/{alert}/deliveries")
 async def list_alert_deliveries(
     desk: Reading,
     alert: AlertRef,
@@ -101,7 +100,7 @@ async def list_alert_deliveries(
     with_total: WithTotal = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Shape:
+) -> CountedPage[DeliveryView]:
     """Deliveries of an alert, newest first, with the result of each."""
     return await deliveries_of(desk, await alerts.find_alert(desk, alert), status, limit, cursor, with_total)
 

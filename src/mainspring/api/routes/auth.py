@@ -10,27 +10,30 @@ from mainspring.api.access import Known
 from mainspring.api.context import Context
 from mainspring.api.models.accounts import (
     AssertionGiven,
-    FactorBegun,
     FactorCode,
-    FactorConfirmed,
-    FactorState,
     LinkToken,
-    LinkView,
     Login,
-    LoginSessions,
     PasswordChange,
-    SessionsEnded,
     Setup,
     TenantChoice,
-    Whoami,
 )
-from mainspring.domain.access.account import LoginSession
 from mainspring.domain.access.passkey import Assertion, RelyingParty, relying_party
 from mainspring.domain.errors import CodeRequired, Conflict, Forbidden
 from mainspring.operations import links, login, second_factor
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.accounts import LiveSession
-from mainspring.views.shapes import Shape, instant, user_shape
+from mainspring.views.account import (
+    FactorBegun,
+    FactorConfirmed,
+    FactorState,
+    LinkView,
+    LoginSessionView,
+    MembershipView,
+    SessionsEnded,
+    UserView,
+    Whoami,
+)
+from mainspring.views.view import ListOf
 
 router = APIRouter(prefix="/auth", tags=["auth"])
 
@@ -67,8 +70,8 @@ Anonymous = Annotated[Desk, Depends(nobodys_desk)]
 LoggedIn = Annotated[LiveSession, Depends(logged_in)]
 
 
-@router.post("/login", response_model=Whoami)
-async def log_in(desk: Anonymous, wish: Login, request: Request, response: Response) -> Shape:
+@router.post("/login")
+async def log_in(desk: Anonymous, wish: Login, request: Request, response: Response) -> Whoami:
     """Start a session; its token is in a cookie that scripts cannot read."""
     entry = await login.log_in(
         desk,
@@ -84,8 +87,8 @@ async def log_in(desk: Anonymous, wish: Login, request: Request, response: Respo
     return await entered(desk, entry, request, response)
 
 
-@router.post("/setup", response_model=Whoami)
-async def set_up(desk: Anonymous, wish: Setup, request: Request, response: Response) -> Shape:
+@router.post("/setup")
+async def set_up(desk: Anonymous, wish: Setup, request: Request, response: Response) -> Whoami:
     """Use a one-time link: create the first owner, set a password, or accept an invitation. Starts a session."""
     hasher = context_of(request).hasher
     user = await links.use_link(desk, hasher, wish.token, wish.password, wish.email, wish.name)
@@ -95,31 +98,22 @@ async def set_up(desk: Anonymous, wish: Setup, request: Request, response: Respo
     return await entered(desk, await login.start_session(desk, hasher, user, agent, "link"), request, response)
 
 
-@router.post("/link", response_model=LinkView)
-async def read_link(desk: Anonymous, wish: LinkToken) -> Shape:
+@router.post("/link")
+async def read_link(desk: Anonymous, wish: LinkToken) -> LinkView:
     """The purpose of a link, before it is used. The link stays valid."""
-    sight = await links.read_link(desk, wish.token)
-    return {
-        "use": sight.use.value,
-        "email": sight.email or None,
-        "tenant": sight.tenant_id or None,
-        "tenant_name": sight.tenant_name or None,
-        "role": sight.role.value if sight.role else None,
-        "needs_login": sight.needs_login,
-        "expires_at": instant(sight.expires_at),
-    }
+    return LinkView.of(await links.read_link(desk, wish.token))
 
 
-@router.post("/accept", response_model=Whoami)
-async def accept_invitation(desk: Anonymous, visit: LoggedIn, wish: LinkToken, request: Request) -> Shape:
+@router.post("/accept")
+async def accept_invitation(desk: Anonymous, visit: LoggedIn, wish: LinkToken, request: Request) -> Whoami:
     """Accept an invitation as the logged-in user."""
     tenant = await links.accept(desk, visit, wish.token)
     request.state.visit = await login.visit_of(desk.stores, cookies.session_token(request))
     return await read_session(request, login.principal_of_visit(request.state.visit, tenant))
 
 
-@router.put("/tenant", response_model=Whoami)
-async def choose_tenant(desk: Anonymous, visit: LoggedIn, wish: TenantChoice, request: Request) -> Shape:
+@router.put("/tenant")
+async def choose_tenant(desk: Anonymous, visit: LoggedIn, wish: TenantChoice, request: Request) -> Whoami:
     """Choose the default tenant of your requests."""
     request.state.visit = await login.choose_tenant(desk, visit, wish.tenant)
     return await read_session(request, login.principal_of_visit(request.state.visit))
@@ -134,78 +128,80 @@ async def log_out(desk: Anonymous, visit: LoggedIn, request: Request) -> Respons
     return response
 
 
-@router.get("/session", response_model=Whoami)
-async def read_session(request: Request, principal: Known) -> Shape:
+@router.get("/session")
+async def read_session(request: Request, principal: Known) -> Whoami:
     """The authenticated user or key, its tenant and its scopes."""
     visit: LiveSession | None = getattr(request.state, "visit", None)
-    return {
-        "actor": principal.actor,
-        "tenant": principal.tenant_id or None,
-        "scopes": sorted(principal.scopes),
-        "operator": principal.is_operator,
-        "user": user_shape(visit.user) if visit else None,
-        "tenants": _places(visit) if visit else [],
-        "sole_tenant": not await context_of(request).stores.accounts.has_several_tenants(),
-        "expires_at": instant(visit.session.expires_at) if visit else None,
-        "demo": context_of(request).demo is not None,
-    }
+    return Whoami(
+        actor=principal.actor,
+        tenant=principal.tenant_id or None,
+        scopes=[each.value for each in sorted(principal.scopes)],
+        operator=principal.is_operator,
+        user=UserView.of(visit.user) if visit else None,
+        tenants=[MembershipView.of(each) for each in visit.memberships] if visit else [],
+        sole_tenant=not await context_of(request).stores.accounts.has_several_tenants(),
+        expires_at=visit.session.expires_at if visit else None,
+        demo=context_of(request).demo is not None,
+    )
 
 
-@router.get("/second-factor", response_model=FactorState)
-async def read_second_factor(desk: Anonymous, visit: LoggedIn) -> Shape:
+@router.get("/second-factor")
+async def read_second_factor(desk: Anonymous, visit: LoggedIn) -> FactorState:
     """Whether your login needs a code, and how many recovery codes are left."""
     found = await desk.stores.credentials.second_factor(visit.user.id)
     enabled = found is not None and found.confirmed_at is not None
-    return {"enabled": enabled, "recovery_codes_left": len(found.recovery) if found else 0}
+    return FactorState(enabled=enabled, recovery_codes_left=len(found.recovery) if found else 0)
 
 
-@router.post("/second-factor", response_model=FactorBegun)
-async def begin_second_factor(desk: Anonymous, visit: LoggedIn, request: Request) -> Shape:
+@router.post("/second-factor")
+async def begin_second_factor(desk: Anonymous, visit: LoggedIn, request: Request) -> FactorBegun:
     """Create a secret for an authenticator app (TOTP). It becomes active once `confirm` gets one of its codes."""
     begun = await second_factor.begin(desk, context_of(request).hasher, visit)
-    return {"secret": begun.secret, "uri": begun.uri}
+    return FactorBegun(secret=begun.secret, uri=begun.uri)
 
 
-@router.post("/second-factor/confirm", response_model=FactorConfirmed)
-async def confirm_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCode, request: Request) -> Shape:
+@router.post("/second-factor/confirm")
+async def confirm_second_factor(
+    desk: Anonymous, visit: LoggedIn, wish: FactorCode, request: Request
+) -> FactorConfirmed:
     """Activate the second factor, and show the recovery codes once."""
     codes = await second_factor.confirm(desk, context_of(request).hasher, visit, wish.code)
-    return {"recovery_codes": codes}
+    return FactorConfirmed(recovery_codes=list(codes))
 
 
-@router.post("/second-factor/disable", response_model=FactorState)
-async def disable_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCode, request: Request) -> Shape:
+@router.post("/second-factor/disable")
+async def disable_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCode, request: Request) -> FactorState:
     """Disable the second factor. Needs a code."""
     theirs = replace(desk, actor=f"user:{visit.user.email}")
     await second_factor.disable(theirs, context_of(request).hasher, visit, wish.code)
     return await read_second_factor(desk, visit)
 
 
-@router.get("/sessions", response_model=LoginSessions)
-async def list_login_sessions(desk: Anonymous, visit: LoggedIn) -> Shape:
+@router.get("/sessions")
+async def list_login_sessions(desk: Anonymous, visit: LoggedIn) -> ListOf[LoginSessionView]:
     """Your active sessions, newest first."""
     found = await desk.stores.credentials.sessions_of(visit.user.id)
-    return {"items": [_session_shape(each, visit) for each in found]}
+    return ListOf(items=[LoginSessionView.of(each, visit.session.id) for each in found])
 
 
-@router.delete("/sessions", response_model=SessionsEnded)
-async def end_other_sessions(desk: Anonymous, visit: LoggedIn) -> Shape:
+@router.delete("/sessions")
+async def end_other_sessions(desk: Anonymous, visit: LoggedIn) -> SessionsEnded:
     """End all your sessions except this one."""
-    return {"ended": await login.end_sessions(desk, visit)}
+    return SessionsEnded(ended=await login.end_sessions(desk, visit))
 
 
-@router.delete("/sessions/{login}", response_model=SessionsEnded)
+@router.delete("/sessions/{login}")
 async def end_login_session(
     desk: Anonymous, visit: LoggedIn, login_id: Annotated[str, Path(alias="login", max_length=100)]
-) -> Shape:
+) -> SessionsEnded:
     """End one of your sessions, in every process."""
-    return {"ended": await login.end_sessions(desk, visit, login_id)}
+    return SessionsEnded(ended=await login.end_sessions(desk, visit, login_id))
 
 
-@router.post("/password", response_model=Whoami)
+@router.post("/password")
 async def change_password(
     desk: Anonymous, visit: LoggedIn, wish: PasswordChange, request: Request, response: Response
-) -> Shape:
+) -> Whoami:
     """Set a new password. All sessions of the user end; this one continues with a new token."""
     hasher = context_of(request).hasher
     agent = request.headers.get("user-agent", "")
@@ -213,7 +209,7 @@ async def change_password(
     return await entered(desk, entry, request, response)
 
 
-async def entered(desk: Desk, entry: login.LoginResult, request: Request, response: Response) -> Shape:
+async def entered(desk: Desk, entry: login.LoginResult, request: Request, response: Response) -> Whoami:
     cookies.set_cookies(request, response, entry)
     request.state.visit = await login.visit_of(desk.stores, entry.token)
     return await read_session(request, login.principal_of_visit(request.state.visit))
@@ -224,19 +220,3 @@ def _party_or_none(request: Request) -> RelyingParty | None:
         return party_of(request)
     except Conflict:
         return None
-
-
-def _session_shape(session: LoginSession, visit: LiveSession) -> Shape:
-    return {
-        "id": session.id,
-        "current": session.id == visit.session.id,
-        "address": session.address or None,
-        "agent": session.agent or None,
-        "created_at": instant(session.created_at),
-        "seen_at": instant(session.seen_at),
-        "expires_at": instant(session.expires_at),
-    }
-
-
-def _places(visit: LiveSession) -> list[Shape]:
-    return [{"tenant": each.tenant_id, "name": each.tenant_name, "role": each.role.value} for each in visit.memberships]

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from mainspring.api.access import Running, Writing
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.models.answers import ResponseModel
 from mainspring.api.models.fields import Cursor, DryRun, RequestModel
 from mainspring.api.models.requests import one_of_two
 from mainspring.domain.errors import InvalidInput
@@ -20,7 +19,7 @@ from mainspring.operations.dry_run import dry_run_desk
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.jobs import find_job
 from mainspring.ports.filters import EndpointListFilter, StateFilter
-from mainspring.views.shapes import Shape
+from mainspring.views.view import View
 
 router = APIRouter(prefix="/bulk", tags=["bulk"])
 TOLD_MAX = 20  # number of refusals listed; their total is reported in any case
@@ -48,13 +47,13 @@ class BulkAct(Bulk):
     reason: Text = Field(default="", description="Reason of a pause.")
 
 
-class Refused(ResponseModel):
+class Refused(View):
     id: str
     name: str
     why: str
 
 
-class BulkDone(ResponseModel):
+class BulkDone(View):
     dry_run: bool
     matched: int
     changed: int = Field(description="The others already were in this state, or refused.")
@@ -65,8 +64,8 @@ class BulkDone(ResponseModel):
     )
 
 
-@router.post("/act", response_model=BulkDone)
-async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False, cursor: Cursor = None) -> Shape:
+@router.post("/act")
+async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False, cursor: Cursor = None) -> BulkDone:
     """Run, pause, resume, clear hints or reset failures of many endpoints: at most 500 per request, each batch
     atomic.
     """
@@ -78,13 +77,13 @@ async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False
     return await _over(desk, wish, bulk_endpoints.act_of(desk, wish.verb, end, wish.reason), dry_run, cursor)
 
 
-@router.post("/archive", response_model=BulkDone)
-async def archive_endpoints(desk: Writing, wish: Bulk, dry_run: DryRun = False, cursor: Cursor = None) -> Shape:
+@router.post("/archive")
+async def archive_endpoints(desk: Writing, wish: Bulk, dry_run: DryRun = False, cursor: Cursor = None) -> BulkDone:
     """Archive many endpoints; they are kept with their runs and never run again."""
     return await _over(desk, wish, bulk_endpoints.archive_of(desk), dry_run, cursor)
 
 
-async def _over(desk: Desk, wish: Bulk, act: Act, dry_run: bool, cursor: str | None) -> Shape:
+async def _over(desk: Desk, wish: Bulk, act: Act, dry_run: bool, cursor: str | None) -> BulkDone:
     there = dry_run_desk(desk) if dry_run else desk
     if (wish.ids is None) == (wish.matching is None):
         raise InvalidInput("give either ids or matching; an empty matching selects every endpoint", field="ids")
@@ -102,12 +101,11 @@ async def _look(desk: Desk, wanted: Matching | None, cursor: str | None) -> Endp
     return EndpointListFilter(job_id, wanted.state, wanted.text, (place[0], place[1]) if place else None, BATCH)
 
 
-def _told(desk: Desk, tally: Tally, dry_run: bool) -> Shape:
-    return {
-        "dry_run": dry_run,
-        "matched": tally.matched,
-        "changed": tally.changed,
-        "refused_count": len(tally.refused),
-        "refused": [{"id": each.id, "name": each.name, "why": each.why} for each in tally.refused[:TOLD_MAX]],
-        "next_cursor": None if tally.last is None else seal_cursor(desk, "bulk", *tally.last),
-    }
+def _told(desk: Desk, tally: Tally, dry_run: bool) -> BulkDone:
+    return BulkDone.from_value(
+        tally,
+        dry_run=dry_run,
+        refused_count=len(tally.refused),
+        refused=tally.refused[:TOLD_MAX],
+        next_cursor=None if tally.last is None else seal_cursor(desk, "bulk", *tally.last),
+    )

@@ -3,14 +3,12 @@
 import asyncio
 from typing import Annotated
 
-import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
 from mainspring.api.access import Reading, Writing
 from mainspring.api.context import Context
-from mainspring.api.models.answers import ResponseModel
 from mainspring.api.models.fields import DryRun, RequestModel
 from mainspring.api.problems import HttpProblem
 from mainspring.documents.apply import Report, apply_files
@@ -19,8 +17,8 @@ from mainspring.documents.export import export_documents
 from mainspring.documents.faults import SHOWN_FAULTS_MAX, InvalidDocument
 from mainspring.documents.plan import Options
 from mainspring.documents.references import sent
-from mainspring.documents.report_view import report_shape
 from mainspring.documents.yaml_writer import as_yaml
+from mainspring.views.document import Applied
 
 DOCUMENT_MAX = 900_000
 EXAMPLE = "source: shop\nendpoints:\n  health:\n    url: https://example.com/health\n    every: 30s\n"
@@ -56,29 +54,6 @@ class Application(RequestModel):
     take_over: bool = Field(default=False, description="Take over entries that another source manages.")
 
 
-class FieldChanged(ResponseModel):
-    field: str
-    before: object = None
-    after: object = None
-
-
-class StepTaken(ResponseModel):
-    act: str = Field(description="create, change, archive or delete.")
-    kind: str
-    name: str
-    renamed_from: str | None
-    fields: list[FieldChanged]
-
-
-class Applied(ResponseModel):
-    dry_run: bool
-    written: bool = Field(description="False: there was nothing to change, or it was a dry run.")
-    sources: list[str]
-    counts: dict[str, int]
-    steps: list[StepTaken]
-    notes: list[str]
-
-
 @router.post("/apply", response_model=Applied)
 async def apply_config(request: Request, desk: Writing, wish: Application, dry_run: DryRun = False) -> Response:
     """Apply documents: change jobs, endpoints, rules, alerts, webhooks and workflows to match, all or nothing."""
@@ -112,7 +87,7 @@ async def apply_config(request: Request, desk: Writing, wish: Application, dry_r
 
 def _answer(report: Report, dry_run: bool) -> Response:
     """Thousands of steps, serialised in a thread: FastAPI would validate and serialise them on the event loop."""
-    return Response(msgspec.json.encode({"dry_run": dry_run, **report_shape(report)}), media_type="application/json")
+    return Response(Applied.of(report, dry_run=dry_run).model_dump_json(), media_type="application/json")
 
 
 @router.get("/export", response_class=PlainTextResponse)

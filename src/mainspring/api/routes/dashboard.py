@@ -8,12 +8,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from mainspring.api.access import Reading
-from mainspring.api.models.answers import Activity, PageOf, RecentRuns, Stats, Upcoming
+from mainspring.api.models.answers import Activity, RecentRuns, Stats, Upcoming
 from mainspring.api.models.fields import Limit
 from mainspring.domain.health import percentile
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.filters import RunListFilter
-from mainspring.views.shapes import Shape, instant, run_shape
+from mainspring.views.run import RunView
+from mainspring.views.shapes import Shape, instant
+from mainspring.views.view import PageOf
 
 router = APIRouter(prefix="/dashboard", tags=["dashboard"])
 HOUR = timedelta(hours=1)
@@ -77,7 +79,7 @@ async def read_activity(
     latest = await desk.stores.look.runs(desk.tenant_id, RunListFilter(limit=limit))
     return {
         "hours": [{"at": instant(begin), "runs": dict(counts)} for begin, counts in counted],
-        "latest": [run_shape(run, name) for run, name in latest.runs],
+        "latest": [RunView.of(run, name) for run, name in latest.runs],
     }
 
 

@@ -13,10 +13,8 @@ from mainspring.api.models.answers import (
     EndpointDryRun,
     EndpointView,
     HealthView,
-    RunDetailView,
     RunRequested,
     TestDryRun,
-    UpcomingRunsView,
 )
 from mainspring.api.models.fields import DryRun, EndpointRef
 from mainspring.api.models.requests import Pause, one_of_two
@@ -26,8 +24,10 @@ from mainspring.operations import endpoints
 from mainspring.operations.preview import preview
 from mainspring.operations.runs import wait_for_requested_run
 from mainspring.operations.test_run import test_endpoint as call_once
+from mainspring.views.decision import UpcomingRunsView
+from mainspring.views.run import RunDetailView, RunView
 from mainspring.views.sentences import why_shape
-from mainspring.views.shapes import Shape, decision_shape, health_shape, instant, run_in_full, run_shape, state_of
+from mainspring.views.shapes import Shape, health_shape, instant, state_of
 
 router = APIRouter(prefix="/endpoints", tags=["endpoints"])
 WAIT_MS_MAX = 60_000
@@ -97,13 +97,18 @@ async def run_endpoint(
             pass
         else:
             response.status_code = 200
-            run = run_shape(ended, requested.name)
+            run = RunView.of(ended, requested.name)
             requested = await endpoints.find_endpoint(desk, requested.id)
     return {"endpoint": await tell(desk, requested), "run": run}
 
 
 @router.post("/{endpoint}/test", response_model=RunDetailView | TestDryRun)
-async def test_endpoint(desk: Running, endpoint: EndpointRef, request: Request, dry_run: DryRun = False) -> Shape:  # noqa: PT028  # no test
+async def test_endpoint(
+    desk: Running,
+    endpoint: EndpointRef,
+    request: Request,
+    dry_run: DryRun = False,  # noqa: PT028  # no test
+) -> Shape | RunDetailView:
     """Call the endpoint once from the server and return the response. Recorded as a test; the schedule does not
     move.
     """
@@ -113,7 +118,7 @@ async def test_endpoint(desk: Running, endpoint: EndpointRef, request: Request, 
         called = ("method", "url", "headers", "body", "timeout_ms")
         return {"dry_run": True, "would_call": {name: shape[name] for name in called}}
     run, outcome = await call_once(desk, request.app.state.context.caller, found.id)
-    return run_in_full(run, found.name, outcome.body)
+    return RunDetailView.of(run, found.name, outcome.body)
 
 
 @router.get("/{endpoint}/decision", response_model=DecisionView)
@@ -124,7 +129,7 @@ async def explain_decision(desk: Reading, endpoint: EndpointRef) -> Shape:
     return why_shape(await see(desk, found), running)
 
 
-@router.get("/{endpoint}/preview", response_model=UpcomingRunsView)
+@router.get("/{endpoint}/preview")
 async def preview_endpoint(
     desk: Reading,
     endpoint: EndpointRef,
@@ -132,12 +137,12 @@ async def preview_endpoint(
     failures: Annotated[
         int | None, Query(ge=0, le=1_000, description="Preview after this many consecutive failures.")
     ] = None,
-) -> Shape:
+) -> UpcomingRunsView:
     """Upcoming runs if every run succeeds; with `failures`, if every run fails."""
     found = await endpoints.find_endpoint(desk, endpoint)
     now = await desk.stores.schedule.now()
     decisions = preview(found, now, count, desk.cron, failures)
-    return {"now": instant(now), "failures": failures, "runs": [decision_shape(each) for each in decisions]}
+    return UpcomingRunsView.of(decisions, now, failures)
 
 
 @router.get("/{endpoint}/health", response_model=HealthView)

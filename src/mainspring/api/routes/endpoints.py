@@ -8,7 +8,7 @@ from mainspring.api.access import Reading, Running, Writing
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.endpoint_views import act_on_endpoint, rehearse_endpoint, tell, total_of
 from mainspring.api.etags import IfMatch, endpoint_etag, version_wanted
-from mainspring.api.models.answers import CountedPage, Deleted, EndpointChecked, EndpointDryRun, EndpointView
+from mainspring.api.models.answers import EndpointChecked, EndpointDryRun, EndpointView
 from mainspring.api.models.fields import Cursor, DryRun, EndpointRef, Limit, WithTotal
 from mainspring.api.models.requests import EndpointNew, EndpointPatch, apply_patch
 from mainspring.domain.instant import FOREVER
@@ -18,7 +18,9 @@ from mainspring.operations import endpoints
 from mainspring.operations.jobs import find_job
 from mainspring.operations.test_run import check_endpoint as call_unsaved
 from mainspring.ports.filters import EndpointListFilter, EndpointOrder, StateFilter
-from mainspring.views.shapes import Shape, body_shape, endpoint_shape, instant
+from mainspring.views.run import BodyView
+from mainspring.views.shapes import Shape, endpoint_shape, instant
+from mainspring.views.view import CountedPage, Deleted
 
 router = APIRouter(prefix="/endpoints", tags=["endpoints"])
 
@@ -149,5 +151,5 @@ def _outcome(outcome: Outcome) -> Shape:
         "phases": None if phases is None else {name: getattr(phases, name) for name in phases.__struct_fields__},
         "headers": list(outcome.headers),
         "retry_after_s": outcome.retry_after_s,
-        "body": None if outcome.body is None else body_shape(outcome.body),
+        "body": None if outcome.body is None else BodyView.of(outcome.body),
     }

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Query
 
 from mainspring.api.access import Known, Reading
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.models.answers import EventView, PageOf
 from mainspring.api.models.fields import Cursor, Limit
 from mainspring.domain.event import EventType, StoredEvent
 from mainspring.domain.notify.event_filter import may_see
 from mainspring.operations.endpoints import Desk, find_endpoint
-from mainspring.views.shapes import Shape, event_shape
+from mainspring.views.event import EventView
+from mainspring.views.view import PageOf
 
 router = APIRouter(prefix="/events", tags=["events"])
 
@@ -20,7 +20,7 @@ PAGE = 250
 LOOKED_THROUGH_MAX = 5_000  # events read for one filtered page
 
 
-@router.get("", response_model=PageOf[EventView])
+@router.get("")
 async def list_events(
     desk: Reading,
     principal: Known,
@@ -32,7 +32,7 @@ async def list_events(
     ] = "newest",
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Shape:
+) -> PageOf[EventView]:
     """Events in order, oldest first. `next_cursor` is always present: ask again with it for newer events.
 
     A filtered page reads thousands of events, not all: it may be short and not be the last. Events about logins and
@@ -55,10 +55,10 @@ async def list_events(
         wanted, last = await _following(desk, place[0] if place else "", wants, limit)
     ids = {each.event.endpoint_id for each in wanted if each.event.endpoint_id}
     names = await desk.stores.look.names(desk.tenant_id, sorted(ids)) if ids else {}
-    return {
-        "items": [event_shape(each, names.get(each.event.endpoint_id)) for each in wanted],
-        "next_cursor": seal_cursor(desk, "events", last),
-    }
+    return PageOf(
+        items=[EventView.of(each, names.get(each.event.endpoint_id)) for each in wanted],
+        next_cursor=seal_cursor(desk, "events", last),
+    )
 
 
 async def _newest(desk: Desk, wants: Callable[[StoredEvent], bool], limit: int) -> tuple[list[StoredEvent], str]:

@@ -5,46 +5,47 @@ from fastapi import APIRouter, Response
 from mainspring.api.access import Reading, Running, Writing
 from mainspring.api.endpoint_views import rehearse_job
 from mainspring.api.etags import IfMatch, job_etag, refuse_other
-from mainspring.api.models.answers import JobDryRun, JobView, PageOf
 from mainspring.api.models.fields import DryRun, JobRef
 from mainspring.api.models.requests import JobNew, JobPatch
 from mainspring.domain.endpoint import JobStatus
 from mainspring.domain.errors import InvalidInput
 from mainspring.operations import jobs
 from mainspring.operations.endpoints import Desk
-from mainspring.views.shapes import Shape, job_shape
+from mainspring.views.job import JobDryRun, JobView
+from mainspring.views.view import PageOf
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
 
-@router.get("", response_model=PageOf[JobView])
-async def list_jobs(desk: Reading) -> Shape:
+@router.get("")
+async def list_jobs(desk: Reading) -> PageOf[JobView]:
     """All jobs, by name."""
-    return {"items": [job_shape(job) for job in await desk.stores.endpoints.jobs(desk.tenant_id)], "next_cursor": None}
+    found = await desk.stores.endpoints.jobs(desk.tenant_id)
+    return PageOf(items=[JobView.of(job) for job in found], next_cursor=None)
 
 
-@router.post("", status_code=201, response_model=JobView | JobDryRun, responses={200: {"model": JobDryRun}})
-async def create_job(desk: Writing, wish: JobNew, response: Response, dry_run: DryRun = False) -> Shape:
+@router.post("", status_code=201, responses={200: {"model": JobDryRun}})
+async def create_job(desk: Writing, wish: JobNew, response: Response, dry_run: DryRun = False) -> JobView | JobDryRun:
     if dry_run:
         response.status_code = 200
         return await rehearse_job(desk, lambda there: jobs.add_job(there, wish.name, wish.description), None)
     job = await jobs.add_job(desk, wish.name, wish.description)
     response.headers["ETag"] = job_etag(job)
     response.headers["Location"] = f"/api/v1/jobs/{job.id}"
-    return job_shape(job)
+    return JobView.of(job)
 
 
-@router.get("/{job}", response_model=JobView)
-async def read_job(desk: Reading, job: JobRef, response: Response) -> Shape:
+@router.get("/{job}")
+async def read_job(desk: Reading, job: JobRef, response: Response) -> JobView:
     found = await jobs.find_job(desk, job)
     response.headers["ETag"] = job_etag(found)
-    return job_shape(found)
+    return JobView.of(found)
 
 
-@router.patch("/{job}", response_model=JobView | JobDryRun)
+@router.patch("/{job}")
 async def update_job(
     desk: Writing, job: JobRef, wish: JobPatch, response: Response, if_match: IfMatch = None, dry_run: DryRun = False
-) -> Shape:
+) -> JobView | JobDryRun:
     """Change the name or the description; missing fields stay unchanged."""
     found = await jobs.find_job(desk, job)
     refuse_other(if_match, job_etag(found), "job", found.name)
@@ -55,28 +56,28 @@ async def update_job(
         return await rehearse_job(desk, lambda there: jobs.edit_job(there, found.id, wish.name, description), found)
     edited = await jobs.edit_job(desk, found.id, wish.name, description)
     response.headers["ETag"] = job_etag(edited)
-    return job_shape(edited)
+    return JobView.of(edited)
 
 
-@router.post("/{job}/pause", response_model=JobView | JobDryRun)
-async def pause_job(desk: Running, job: JobRef, dry_run: DryRun = False) -> Shape:
+@router.post("/{job}/pause")
+async def pause_job(desk: Running, job: JobRef, dry_run: DryRun = False) -> JobView | JobDryRun:
     """Pause a job: none of its endpoints runs until it is resumed."""
     return await _set_status(desk, job, JobStatus.PAUSED, dry_run)
 
 
-@router.post("/{job}/resume", response_model=JobView | JobDryRun)
-async def resume_job(desk: Running, job: JobRef, dry_run: DryRun = False) -> Shape:
+@router.post("/{job}/resume")
+async def resume_job(desk: Running, job: JobRef, dry_run: DryRun = False) -> JobView | JobDryRun:
     return await _set_status(desk, job, JobStatus.ACTIVE, dry_run)
 
 
-@router.post("/{job}/archive", response_model=JobView | JobDryRun)
-async def archive_job(desk: Writing, job: JobRef, dry_run: DryRun = False) -> Shape:
+@router.post("/{job}/archive")
+async def archive_job(desk: Writing, job: JobRef, dry_run: DryRun = False) -> JobView | JobDryRun:
     """Archive a job with all its endpoints; they are kept with their runs and never run again."""
     return await _set_status(desk, job, JobStatus.ARCHIVED, dry_run)
 
 
-async def _set_status(desk: Desk, job: str, status: JobStatus, dry_run: bool) -> Shape:
+async def _set_status(desk: Desk, job: str, status: JobStatus, dry_run: bool) -> JobView | JobDryRun:
     if dry_run:
         found = await jobs.find_job(desk, job)
         return await rehearse_job(desk, lambda there: jobs.set_job_status(there, found.id, status), found)
-    return job_shape(await jobs.set_job_status(desk, job, status))
+    return JobView.of(await jobs.set_job_status(desk, job, status))

@@ -8,14 +8,14 @@ from fastapi import APIRouter, Path, Query
 from mainspring.api.access import Reading, Running
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.endpoint_views import rehearse_endpoint
-from mainspring.api.models.answers import EndpointDryRun, PageOf
+from mainspring.api.models.answers import EndpointDryRun
 from mainspring.api.models.fields import Cursor, DryRun, Limit
-from mainspring.api.models.planner import PlannerProposal, ProposalStates, Rejection
+from mainspring.api.models.planner import Rejection
 from mainspring.domain.advice.proposal import StoredProposal
 from mainspring.operations import proposals
 from mainspring.operations.endpoints import Desk
-from mainspring.views.planner_shapes import proposal_shape
-from mainspring.views.shapes import Shape
+from mainspring.views.proposal import PlannerProposal, ProposalStates, load_proposals
+from mainspring.views.view import PageOf
 
 router = APIRouter(prefix="/proposals", tags=["proposals"])
 ProposalRef = Annotated[str, Path(alias="proposal", max_length=200, description="Id of a proposal.")]
@@ -23,10 +23,10 @@ OfEndpoint = Annotated[str | None, Query(max_length=1_000, description="Only of 
 InState = Annotated[ProposalStates | None, Query(description="Only proposals in this state.")]
 
 
-@router.get("", response_model=PageOf[PlannerProposal])
+@router.get("")
 async def list_proposals(
     desk: Reading, endpoint: OfEndpoint = None, state: InState = None, limit: Limit = 50, cursor: Cursor = None
-) -> Shape:
+) -> PageOf[PlannerProposal]:
     """Proposals of mode `ask`, newest first; with `state=pending`, those that wait for a decision."""
     place = open_cursor(desk, "proposals", cursor)
     before = None if place is None else (datetime.fromisoformat(place[0]), place[1])
@@ -35,44 +35,43 @@ async def list_proposals(
     page = found[:limit]
     last = page[-1] if len(found) > limit else None
     more = None if last is None else seal_cursor(desk, "proposals", last.created_at.isoformat(), last.id)
-    return {"items": await _told(desk, page), "next_cursor": more}
+    return PageOf(items=await load_proposals(desk, page), next_cursor=more)
 
 
-@router.get("/{proposal}", response_model=PlannerProposal)
-async def read_proposal(desk: Reading, proposal: ProposalRef) -> Shape:
+@router.get("/{proposal}")
+async def read_proposal(desk: Reading, proposal: ProposalRef) -> PlannerProposal:
     """One proposal: the change, the endpoint, the author, the reason, and the decision."""
     return await _tell(desk, await proposals.find_proposal(desk, proposal))
 
 
-@router.post("/{proposal}/approve", response_model=PlannerProposal | EndpointDryRun)
-async def approve_proposal(desk: Running, proposal: ProposalRef, dry_run: DryRun = False) -> Shape:
+@router.post("/{proposal}/approve")
+async def approve_proposal(
+    desk: Running, proposal: ProposalRef, dry_run: DryRun = False
+) -> PlannerProposal | EndpointDryRun:
     """Apply a proposal now, within the current limits: what a person set since then wins (409, and it stays pending).
 
     An expired proposal is refused (409). With `dry_run`, what it would change.
     """
     if dry_run:
-        return await rehearse_endpoint(desk, lambda there: proposals.approve_proposal(there, proposal))
+        return EndpointDryRun.model_validate(
+            await rehearse_endpoint(desk, lambda there: proposals.approve_proposal(there, proposal))
+        )
     return await _tell(desk, (await proposals.approve_proposal(desk, proposal)).proposal)
 
 
-@router.post("/{proposal}/reject", response_model=PlannerProposal | EndpointDryRun)
+@router.post("/{proposal}/reject")
 async def reject_proposal(
     desk: Running, proposal: ProposalRef, wish: Rejection | None = None, dry_run: DryRun = False
-) -> Shape:
+) -> PlannerProposal | EndpointDryRun:
     """Reject a proposal. The same is not proposed again while this one would have been valid."""
     reason = "" if wish is None else wish.reason
     if dry_run:
-        return await rehearse_endpoint(desk, lambda there: proposals.reject_proposal(there, proposal, reason))
+        return EndpointDryRun.model_validate(
+            await rehearse_endpoint(desk, lambda there: proposals.reject_proposal(there, proposal, reason))
+        )
     return await _tell(desk, (await proposals.reject_proposal(desk, proposal, reason)).proposal)
 
 
-async def _tell(desk: Desk, proposal: StoredProposal) -> Shape:
-    (shape,) = await _told(desk, [proposal])
-    return shape
-
-
-async def _told(desk: Desk, found: list[StoredProposal]) -> list[Shape]:
-    ids = sorted({each.endpoint_id for each in found})
-    names = await desk.stores.look.names(desk.tenant_id, ids) if ids else {}
-    now = await desk.stores.schedule.now()
-    return [proposal_shape(each, names.get(each.endpoint_id, ""), now) for each in found]
+async def _tell(desk: Desk, proposal: StoredProposal) -> PlannerProposal:
+    (view,) = await load_proposals(desk, [proposal])
+    return view

@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from mainspring.api.access import Reading
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.endpoint_views import total_of
-from mainspring.api.models.answers import BodyView, CountedPage, RunDetailView, RunView
 from mainspring.api.models.fields import Cursor, EndpointRef, Limit, NewestOrOldest, RunRef, WithTotal
 from mainspring.domain.errors import NotFound
 from mainspring.domain.run import Body, RunTrigger
 from mainspring.inputs.values import Instant
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.ports.filters import RunListFilter, StatusFilter
-from mainspring.views.shapes import Shape, body_shape, run_in_full, run_shape
+from mainspring.views.run import BodyView, RunDetailView, RunView
+from mainspring.views.view import CountedPage
 
 router = APIRouter(tags=["runs"])
 Status = Annotated[
@@ -32,7 +32,7 @@ RAW_HEADERS = {
 RAW = {"text/plain": {"schema": {"type": "string", "format": "binary"}}}
 
 
-@router.get("/runs", response_model=CountedPage[RunView])
+@router.get("/runs")
 async def list_runs(
     desk: Reading,
     endpoint: Annotated[str | None, Query(max_length=1_000, description="Id or name of an endpoint.")] = None,
@@ -44,7 +44,7 @@ async def list_runs(
     with_total: WithTotal = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Shape:
+) -> CountedPage[RunView]:
     """Runs, newest first, or in the order of `sort`. A filtered page may be short and still have a next one."""
     endpoint_id = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
     return await _page(
@@ -55,7 +55,7 @@ async def list_runs(
     )
 
 
-@router.get("/endpoints/{endpoint}/runs", response_model=CountedPage[RunView])
+@router.get("/endpoints/{endpoint}/runs")
 async def list_runs_of_endpoint(
     desk: Reading,
     endpoint: EndpointRef,
@@ -67,7 +67,7 @@ async def list_runs_of_endpoint(
     with_total: WithTotal = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Shape:
+) -> CountedPage[RunView]:
     """Runs of an endpoint, newest first, or in the order of `sort`."""
     found = await find_endpoint(desk, endpoint)
     return await _page(
@@ -78,21 +78,21 @@ async def list_runs_of_endpoint(
     )
 
 
-@router.get("/runs/{run}", response_model=RunDetailView)
-async def read_run(desk: Reading, run: RunRef) -> Shape:
+@router.get("/runs/{run}")
+async def read_run(desk: Reading, run: RunRef) -> RunDetailView:
     """A run with its phases, response headers, body as text, and the decision that planned it."""
     found = await desk.stores.runs.run(desk.tenant_id, run)
     if found is None:
         raise NotFound("run", run)
     names = await desk.stores.look.names(desk.tenant_id, [found.endpoint_id])
     body = await desk.stores.runs.body(desk.tenant_id, run)
-    return run_in_full(found, names.get(found.endpoint_id, found.endpoint_id), body)
+    return RunDetailView.of(found, names.get(found.endpoint_id, found.endpoint_id), body)
 
 
-@router.get("/runs/{run}/body", response_model=BodyView)
-async def read_body(desk: Reading, run: RunRef) -> Shape:
+@router.get("/runs/{run}/body")
+async def read_body(desk: Reading, run: RunRef) -> BodyView:
     """The response body as safe text: control characters are escaped."""
-    return body_shape(await _body(desk, run))
+    return BodyView.of(await _body(desk, run))
 
 
 @router.get("/runs/{run}/body/raw", response_class=Response, responses={200: {"content": RAW}})
@@ -109,13 +109,13 @@ async def _body(desk: Desk, run: str) -> Body:
     return body
 
 
-async def _page(desk: Desk, wanted: RunListFilter, cursor: str | None, with_total: bool) -> Shape:
+async def _page(desk: Desk, wanted: RunListFilter, cursor: str | None, with_total: bool) -> CountedPage[RunView]:
     kind = "runs, oldest first" if wanted.oldest_first else "runs"
     place = open_cursor(desk, kind, cursor)
     page = await desk.stores.look.runs(desk.tenant_id, replace(wanted, before_id=place[0] if place else None))
     after = page.next_before_id
-    return {
-        "items": [run_shape(run, name) for run, name in page.runs],
-        "next_cursor": None if after is None else seal_cursor(desk, kind, after),
-        "total": await total_of(desk, wanted, with_total),
-    }
+    return CountedPage(
+        items=[RunView.of(run, name) for run, name in page.runs],
+        next_cursor=None if after is None else seal_cursor(desk, kind, after),
+        total=await total_of(desk, wanted, with_total),
+    )

@@ -6,19 +6,19 @@ from fastapi import APIRouter, Path, Query, Response
 from msgspec.structs import replace
 
 from mainspring.api.access import Administering, Known, Operating
-from mainspring.api.endpoint_views import compared
-from mainspring.api.models.accounts import AuditPage, AuditVerdict, QuotaPatch, TenantNew, Tenants, TenantView
-from mainspring.api.models.answers import DryRunOf
+from mainspring.api.models.accounts import QuotaPatch, TenantNew
 from mainspring.api.models.fields import DryRun
 from mainspring.api.problems import HttpProblem
-from mainspring.domain.access.audit import INSTALLATION, AuditFault
+from mainspring.domain.access.audit import INSTALLATION
 from mainspring.domain.access.scope import Principal
 from mainspring.domain.errors import Forbidden, InvalidInput
 from mainspring.domain.name import check_name
 from mainspring.operations import audit, tenants
 from mainspring.operations.account_dry_run import account_dry_run
 from mainspring.operations.endpoints import Desk
-from mainspring.views.shapes import Shape, audit_shape, tenant_shape
+from mainspring.views.audit import AuditEntryView, AuditVerdict
+from mainspring.views.tenant import TenantView
+from mainspring.views.view import DryRunOf, ListOf, PageOf
 
 router = APIRouter(tags=["tenants"])
 
@@ -26,36 +26,37 @@ Installation = Annotated[bool, Query(description="The installation's trail: logi
 TenantRef = Annotated[str, Path(max_length=100, description="A tenant's id.")]
 
 
-@router.get("/tenants", response_model=Tenants)
-async def list_tenants(desk: Operating) -> Shape:
-    return {"items": [tenant_shape(tenant) for tenant in await desk.stores.accounts.tenants()]}
+@router.get("/tenants")
+async def list_tenants(desk: Operating) -> ListOf[TenantView]:
+    return ListOf(items=[TenantView.of(tenant) for tenant in await desk.stores.accounts.tenants()])
 
 
 @router.post(
     "/tenants",
     status_code=201,
-    response_model=TenantView | DryRunOf[TenantView],
     responses={200: {"model": DryRunOf[TenantView]}},
 )
 async def create_tenant(
     desk: Operating, principal: Known, wish: TenantNew, response: Response, dry_run: DryRun = False
-) -> Shape:
+) -> TenantView | DryRunOf[TenantView]:
     """Create a tenant; its creator becomes the first owner."""
     there = account_dry_run(desk) if dry_run else desk
-    made = tenant_shape(await tenants.add_tenant(there, wish.id, wish.name, principal.user_id))
+    made = TenantView.of(await tenants.add_tenant(there, wish.id, wish.name, principal.user_id))
     if dry_run:
         response.status_code = 200
-        return compared(None, made)
+        return DryRunOf[TenantView].of(None, made)
     return made
 
 
-@router.get("/tenants/{tenant}", response_model=TenantView)
-async def read_tenant(desk: Operating, tenant: TenantRef) -> Shape:
-    return tenant_shape(await tenants.find_tenant(replace(desk, tenant_id=tenant)))
+@router.get("/tenants/{tenant}")
+async def read_tenant(desk: Operating, tenant: TenantRef) -> TenantView:
+    return TenantView.of(await tenants.find_tenant(replace(desk, tenant_id=tenant)))
 
 
-@router.patch("/tenants/{tenant}", response_model=TenantView | DryRunOf[TenantView])
-async def update_tenant(desk: Operating, tenant: TenantRef, wish: QuotaPatch, dry_run: DryRun = False) -> Shape:
+@router.patch("/tenants/{tenant}")
+async def update_tenant(
+    desk: Operating, tenant: TenantRef, wish: QuotaPatch, dry_run: DryRun = False
+) -> TenantView | DryRunOf[TenantView]:
     """Change a tenant's name or quotas; endpoints that waited for a quota run again if the new one allows it."""
     wanted = {name: getattr(wish, name) for name in wish.model_fields_set}
     if "name" in wanted:
@@ -63,20 +64,20 @@ async def update_tenant(desk: Operating, tenant: TenantRef, wish: QuotaPatch, dr
             raise InvalidInput("name cannot be null; omit it, or give one", field="name")
         wanted["name"] = check_name(wanted["name"], field="name", kind="tenant")
     there = replace(desk, tenant_id=tenant)
-    before = tenant_shape(await tenants.find_tenant(there))
+    before = TenantView.of(await tenants.find_tenant(there))
     there = account_dry_run(there) if dry_run else there
-    after = tenant_shape(await tenants.set_quotas(there, lambda present: replace(present, **wanted)))
-    return compared(before, after) if dry_run else after
+    after = TenantView.of(await tenants.set_quotas(there, lambda present: replace(present, **wanted)))
+    return DryRunOf[TenantView].of(before, after) if dry_run else after
 
 
-@router.get("/audit", response_model=AuditPage)
+@router.get("/audit")
 async def list_audit_entries(
     desk: Administering,
     principal: Known,
     installation: Installation = False,
     limit: Annotated[int, Query(ge=1, le=audit.PAGE_MAX)] = 50,
     cursor: Annotated[str | None, Query(max_length=20, description="`next_cursor` of the previous page.")] = None,
-) -> Shape:
+) -> PageOf[AuditEntryView]:
     """The audit trail, newest first: who did what, when and from where."""
     if cursor is not None and not (cursor.isascii() and cursor.isdigit()):
         raise HttpProblem("malformed-request", "this is not a valid cursor; send `next_cursor` back unchanged")
@@ -84,19 +85,16 @@ async def list_audit_entries(
     entries = await audit.audit_entries(_audited(desk, principal, installation), before, limit)
     has_more = len(entries) == limit and entries[-1].seq > 1
     names = await desk.stores.look.names(desk.tenant_id, [each.subject for each in entries])
-    return {
-        "items": [audit_shape(entry) | {"endpoint": names.get(entry.subject)} for entry in entries],
-        "next_cursor": str(entries[-1].seq) if has_more else None,
-    }
+    return PageOf(
+        items=[AuditEntryView.of(entry, names.get(entry.subject)) for entry in entries],
+        next_cursor=str(entries[-1].seq) if has_more else None,
+    )
 
 
-@router.get("/audit/verify", response_model=AuditVerdict)
-async def verify_audit(desk: Administering, principal: Known, installation: Installation = False) -> Shape:
+@router.get("/audit/verify")
+async def verify_audit(desk: Administering, principal: Known, installation: Installation = False) -> AuditVerdict:
     """Verify the trail from its first entry to its last: any changed, moved or removed entry is found."""
-    found = await audit.verify_audit(_audited(desk, principal, installation))
-    if isinstance(found, AuditFault):
-        return {"whole": False, "entries": found.seq - 1, "fault_at": found.seq, "why": found.why}
-    return {"whole": True, "entries": found.seq, "fault_at": None, "why": None}
+    return AuditVerdict.of(await audit.verify_audit(_audited(desk, principal, installation)))
 
 
 def _audited(desk: Desk, principal: Principal, installation: bool) -> Desk:

@@ -6,28 +6,16 @@ from fastapi import APIRouter, Path, Request, Response
 
 from mainspring.api.access import Administering, Known, Operating, Reading
 from mainspring.api.context import Context
-from mainspring.api.endpoint_views import compared
 from mainspring.api.links import hand_out, proof_of, sends_links
-from mainspring.api.models.accounts import (
-    Invited,
-    MemberAdded,
-    MemberNew,
-    Members,
-    MemberView,
-    RoleChange,
-    UserNew,
-    UserPatch,
-    Users,
-    UserView,
-)
-from mainspring.api.models.answers import DryRunOf
+from mainspring.api.models.accounts import MemberNew, RoleChange, UserNew, UserPatch
 from mainspring.api.models.fields import DryRun
 from mainspring.domain.access.account import check_email, check_role
 from mainspring.domain.access.scope import SCOPES_OF, Principal, Scope
 from mainspring.operations import accounts, members, second_factor
 from mainspring.operations.account_dry_run import account_dry_run
 from mainspring.operations.login_limit import refuse_invitations
-from mainspring.views.shapes import Shape, member_shape, user_shape
+from mainspring.views.account import Invited, MemberAdded, MemberView, UserView
+from mainspring.views.view import DryRunOf, ListOf
 
 router = APIRouter(tags=["users"])
 
@@ -37,15 +25,14 @@ INVITED = "You are invited to a tenant on Mainspring. Open the link to see the i
 UserRef = Annotated[str, Path(max_length=300, description="A user's id or email address.")]
 
 
-@router.get("/users", response_model=Users)
-async def list_users(desk: Operating) -> Shape:
-    return {"items": [user_shape(user) for user in await desk.stores.accounts.users()]}
+@router.get("/users")
+async def list_users(desk: Operating) -> ListOf[UserView]:
+    return ListOf(items=[UserView.of(user) for user in await desk.stores.accounts.users()])
 
 
 @router.post(
     "/users",
     status_code=201,
-    response_model=Invited | DryRunOf[UserView],
     responses={200: {"model": DryRunOf[UserView]}},
 )
 async def create_user(
@@ -55,7 +42,7 @@ async def create_user(
     request: Request,
     response: Response,
     dry_run: DryRun = False,
-) -> Shape:
+) -> Invited | DryRunOf[UserView]:
     """Create a user, who gets a link to set a password."""
     context: Context = request.app.state.context
     place = (wish.tenant, check_role(wish.role)) if wish.tenant else None
@@ -70,74 +57,72 @@ async def create_user(
     )
     if dry_run:
         response.status_code = 200
-        return compared(None, user_shape(made.user))
-    return {
-        "user": user_shape(made.user),
-        **await hand_out(request, made.user.email, made.token, WELCOME, to_operator=True),
-    }
+        return DryRunOf[UserView].of(None, UserView.of(made.user))
+    link, emailed = await hand_out(request, made.user.email, made.token, WELCOME, to_operator=True)
+    return Invited(user=UserView.of(made.user), link=link, emailed=emailed)
 
 
-@router.get("/users/{user}", response_model=UserView)
-async def read_user(desk: Operating, user: UserRef) -> Shape:
-    return user_shape(await accounts.find_user(desk, user))
+@router.get("/users/{user}")
+async def read_user(desk: Operating, user: UserRef) -> UserView:
+    return UserView.of(await accounts.find_user(desk, user))
 
 
-@router.patch("/users/{user}", response_model=UserView | DryRunOf[UserView])
+@router.patch("/users/{user}")
 async def update_user(
     desk: Operating, principal: Known, user: UserRef, wish: UserPatch, dry_run: DryRun = False
-) -> Shape:
+) -> UserView | DryRunOf[UserView]:
     """Rename, disable or enable a user. Disabling ends all sessions."""
     _require_grant(principal, frozenset(), is_operator=bool(wish.operator))
     before = await accounts.find_user(desk, user)
     there = account_dry_run(desk) if dry_run else desk
     edited = await accounts.edit_user(there, user, name=wish.name, disabled=wish.disabled, is_operator=wish.operator)
-    return compared(user_shape(before), user_shape(edited)) if dry_run else user_shape(edited)
+    after = UserView.of(edited)
+    return DryRunOf[UserView].of(UserView.of(before), after) if dry_run else after
 
 
 @router.post(
     "/users/{user}/link",
     status_code=201,
-    response_model=Invited | DryRunOf[UserView],
     responses={200: {"model": DryRunOf[UserView]}},
 )
 async def create_user_link(
     desk: Operating, principal: Known, user: UserRef, request: Request, response: Response, dry_run: DryRun = False
-) -> Shape:
+) -> Invited | DryRunOf[UserView]:
     """Create a link with which the user sets a new password, once, within 24 hours. Sent by email if possible."""
     _require_grant(principal, frozenset(Scope), is_operator=True)
     if dry_run:
         response.status_code = 200
-        there = user_shape(await accounts.find_user(desk, user))
-        return compared(there, there)
+        there = UserView.of(await accounts.find_user(desk, user))
+        return DryRunOf[UserView].of(there, there)
     context: Context = request.app.state.context
     made = await accounts.make_link(desk, context.hasher, user)
-    return {
-        "user": user_shape(made.user),
-        **await hand_out(request, made.user.email, made.token, RESET, to_operator=True),
-    }
+    link, emailed = await hand_out(request, made.user.email, made.token, RESET, to_operator=True)
+    return Invited(user=UserView.of(made.user), link=link, emailed=emailed)
 
 
-@router.delete("/users/{user}/second-factor", response_model=UserView | DryRunOf[UserView])
-async def reset_second_factor(desk: Operating, principal: Known, user: UserRef, dry_run: DryRun = False) -> Shape:
+@router.delete("/users/{user}/second-factor")
+async def reset_second_factor(
+    desk: Operating, principal: Known, user: UserRef, dry_run: DryRun = False
+) -> UserView | DryRunOf[UserView]:
     """Remove the second factor of a user who has lost it; the login then needs only the password."""
     _require_grant(principal, frozenset(Scope), is_operator=True)
     found = await accounts.find_user(desk, user)
+    view = UserView.of(found)
     if dry_run:
-        return compared(user_shape(found), user_shape(found))
+        return DryRunOf[UserView].of(view, view)
     await second_factor.reset(desk, found)
-    return user_shape(found)
+    return view
 
 
-@router.get("/members", response_model=Members)
-async def list_members(desk: Reading) -> Shape:
+@router.get("/members")
+async def list_members(desk: Reading) -> ListOf[MemberView]:
     """Members of the tenant with their roles, including invited people who have not accepted yet."""
-    return {"items": [member_shape(member) for member in await members.list_members(desk)]}
+    return ListOf(items=[MemberView.of(member) for member in await members.list_members(desk)])
 
 
 @router.post(
     "/members",
     status_code=201,
-    response_model=MemberAdded | DryRunOf[MemberView],
     responses={200: {"model": DryRunOf[MemberView]}},
 )
 async def create_member(
@@ -147,7 +132,7 @@ async def create_member(
     request: Request,
     response: Response,
     dry_run: DryRun = False,
-) -> Shape:
+) -> MemberAdded | DryRunOf[MemberView]:
     """Invite an email address to the tenant. The person becomes a member by accepting.
 
     The response is the same whether or not the address has an account. The link is sent by email if a mail server is
@@ -163,26 +148,29 @@ async def create_member(
     )
     if dry_run:
         response.status_code = 200
-        return compared(None, member_shape(member))
-    return {"member": member_shape(member), **await hand_out(request, member.email, token, INVITED)}
+        return DryRunOf[MemberView].of(None, MemberView.of(member))
+    link, emailed = await hand_out(request, member.email, token, INVITED)
+    return MemberAdded(member=MemberView.of(member), link=link, emailed=emailed)
 
 
-@router.patch("/members/{user}", response_model=MemberView | DryRunOf[MemberView])
+@router.patch("/members/{user}")
 async def update_member(
     desk: Administering, principal: Known, user: UserRef, wish: RoleChange, dry_run: DryRun = False
-) -> Shape:
+) -> MemberView | DryRunOf[MemberView]:
     """Change the role of a member, at most to the caller's own. A tenant keeps at least one owner."""
     _require_grant(principal, SCOPES_OF[check_role(wish.role)])
     before = await members.find_member(desk, user)
-    after = member_shape(await members.set_role(account_dry_run(desk) if dry_run else desk, user, wish.role))
-    return compared(member_shape(before), after) if dry_run else after
+    after = MemberView.of(await members.set_role(account_dry_run(desk) if dry_run else desk, user, wish.role))
+    return DryRunOf[MemberView].of(MemberView.of(before), after) if dry_run else after
 
 
-@router.delete("/members/{user}", response_model=MemberView | DryRunOf[MemberView])
-async def remove_member(desk: Administering, user: UserRef, dry_run: DryRun = False) -> Shape:
+@router.delete("/members/{user}")
+async def remove_member(
+    desk: Administering, user: UserRef, dry_run: DryRun = False
+) -> MemberView | DryRunOf[MemberView]:
     """Remove a member from the tenant, or withdraw an invitation; the user account stays."""
-    removed = member_shape(await members.remove_member(account_dry_run(desk) if dry_run else desk, user))
-    return compared(removed, None) if dry_run else removed
+    removed = MemberView.of(await members.remove_member(account_dry_run(desk) if dry_run else desk, user))
+    return DryRunOf[MemberView].of(removed, None) if dry_run else removed
 
 
 def _require_grant(principal: Principal, scopes: frozenset[Scope], *, is_operator: bool = False) -> None:

@@ -8,20 +8,10 @@ from msgspec.structs import replace
 from mainspring.api.access import Known, Reading, Running, Writing
 from mainspring.api.context import Context
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.endpoint_views import compared, total_of
+from mainspring.api.endpoint_views import total_of
 from mainspring.api.etags import IfMatch, refuse_other
-from mainspring.api.models.answers import CountedPage, Deleted, DryRunOf, PageOf
 from mainspring.api.models.fields import Cursor, DryRun, Limit, WithTotal
-from mainspring.api.models.notifications import (
-    DeliveryDetailView,
-    DeliveryTest,
-    DeliveryView,
-    WebhookCreated,
-    WebhookDryRun,
-    WebhookNew,
-    WebhookPatch,
-    WebhookView,
-)
+from mainspring.api.models.notifications import WebhookNew, WebhookPatch
 from mainspring.domain.access.scope import Scope
 from mainspring.domain.notify.delivery import DeliveryStatus
 from mainspring.domain.notify.event_filter import names_confidential
@@ -31,7 +21,8 @@ from mainspring.operations.endpoints import Desk
 from mainspring.operations.signing_keys import new_signing_secret
 from mainspring.operations.webhooks import WebhookDraft
 from mainspring.ports.notifications import DeliveryFilter
-from mainspring.views.shapes import Shape, delivery_shape, outcome_shape, webhook_shape
+from mainspring.views.notification import DeliveryDetailView, DeliveryTest, DeliveryView, WebhookCreated, WebhookView
+from mainspring.views.view import CountedPage, Deleted, DryRunOf, PageOf
 
 router = APIRouter(tags=["webhooks"])
 WebhookRef = Annotated[str, Path(alias="webhook", max_length=1_000, description="Id or name of a webhook.")]
@@ -39,22 +30,21 @@ DeliveryRef = Annotated[str, Path(alias="delivery", max_length=200, description=
 Status = Annotated[DeliveryStatus | None, Query(description="Only deliveries in this state.")]
 
 
-@router.get("/webhooks", response_model=PageOf[WebhookView])
-async def list_webhooks(desk: Reading) -> Shape:
+@router.get("/webhooks")
+async def list_webhooks(desk: Reading) -> PageOf[WebhookView]:
     """All webhooks, by name, with their delivery statistics."""
     found = await subscriptions.list_subscriptions(desk, SubscriptionKind.WEBHOOK)
-    return {"items": [webhook_shape(each) for each in found], "next_cursor": None}
+    return PageOf(items=[WebhookView.of(each) for each in found], next_cursor=None)
 
 
 @router.post(
     "/webhooks",
     status_code=201,
-    response_model=WebhookCreated | WebhookDryRun,
-    responses={200: {"model": WebhookDryRun}},
+    responses={200: {"model": DryRunOf[WebhookView]}},
 )
 async def create_webhook(
     desk: Writing, wish: WebhookNew, request: Request, response: Response, dry_run: DryRun = False
-) -> Shape:
+) -> WebhookCreated | DryRunOf[WebhookView]:
     """Send events to a URL from now on. The signing secret is only in this response.
 
     Events about logins and keys are sent only if they are named, which needs the scope `admin`.
@@ -64,21 +54,22 @@ async def create_webhook(
     draft = WebhookDraft(wish.url, wish.name, tuple(wish.types), wish.description, wish.enabled, secret)
     if dry_run:
         response.status_code = 200
-        return compared(None, webhook_shape(await webhooks.add_webhook(subscriptions.dry_run_of(desk), draft)))
+        there = subscriptions.dry_run_of(desk)
+        return DryRunOf[WebhookView].of(None, WebhookView.of(await webhooks.add_webhook(there, draft)))
     made = await webhooks.add_webhook(desk, draft)
     response.headers["ETag"] = etag(made)
     response.headers["Location"] = f"/api/v1/webhooks/{made.id}"
-    return {**webhook_shape(made), "secret": secret}
+    return WebhookCreated.of(made, secret=secret)
 
 
-@router.get("/webhooks/{webhook}", response_model=WebhookView)
-async def read_webhook(desk: Reading, webhook: WebhookRef, response: Response) -> Shape:
+@router.get("/webhooks/{webhook}")
+async def read_webhook(desk: Reading, webhook: WebhookRef, response: Response) -> WebhookView:
     found = await webhooks.find_webhook(desk, webhook)
     response.headers["ETag"] = etag(found)
-    return webhook_shape(found)
+    return WebhookView.of(found)
 
 
-@router.patch("/webhooks/{webhook}", response_model=WebhookCreated | WebhookDryRun)
+@router.patch("/webhooks/{webhook}")
 async def update_webhook(
     desk: Writing,
     webhook: WebhookRef,
@@ -87,7 +78,7 @@ async def update_webhook(
     response: Response,
     if_match: IfMatch = None,
     dry_run: DryRun = False,
-) -> Shape:
+) -> WebhookCreated | DryRunOf[WebhookView]:
     """Change a webhook. Fields that are missing or null stay unchanged."""
     found = await webhooks.find_webhook(desk, webhook)
     refuse_other(if_match, etag(found), "webhook", found.name)
@@ -99,27 +90,31 @@ async def update_webhook(
     there = subscriptions.dry_run_of(desk) if dry_run else desk
     edited = await webhooks.edit_webhook(there, found.id, lambda draft: replace(draft, **given, secret=secret))
     if dry_run:
-        return compared(webhook_shape(found), webhook_shape(edited))
+        return DryRunOf[WebhookView].of(WebhookView.of(found), WebhookView.of(edited))
     response.headers["ETag"] = etag(edited)
-    return {**webhook_shape(edited), "secret": secret or None}
+    return WebhookCreated.of(edited, secret=secret or None)
 
 
-@router.delete("/webhooks/{webhook}", response_model=Deleted | WebhookDryRun)
-async def delete_webhook(desk: Writing, webhook: WebhookRef, dry_run: DryRun = False) -> Shape:
+@router.delete("/webhooks/{webhook}")
+async def delete_webhook(
+    desk: Writing, webhook: WebhookRef, dry_run: DryRun = False
+) -> Deleted | DryRunOf[WebhookView]:
     """Delete a webhook with its deliveries; pending ones are not sent any more."""
     there = subscriptions.dry_run_of(desk) if dry_run else desk
     found = await subscriptions.delete_subscription(there, SubscriptionKind.WEBHOOK, webhook)
-    return compared(webhook_shape(found), None) if dry_run else {"id": found.id, "name": found.name, "deleted": True}
+    if dry_run:
+        return DryRunOf[WebhookView].of(WebhookView.of(found), None)
+    return Deleted.of(found)
 
 
-@router.post("/webhooks/{webhook}/test", response_model=DeliveryTest)
-async def test_webhook(desk: Running, webhook: WebhookRef, request: Request) -> Shape:
+@router.post("/webhooks/{webhook}/test")
+async def test_webhook(desk: Running, webhook: WebhookRef, request: Request) -> DeliveryTest:
     """Send a `webhook.test` message now, once, and return the result. Nothing is recorded."""
     context: Context = request.app.state.context
-    return outcome_shape(await webhooks.test_webhook(desk, context.caller, webhook))
+    return DeliveryTest.of(await webhooks.test_webhook(desk, context.caller, webhook))
 
 
-@router.get("/webhooks/{webhook}/deliveries", response_model=CountedPage[DeliveryView])
+@router.get("/webhooks/{webhook}/deliveries")
 async def list_webhook_deliveries(
     desk: Reading,
     webhook: WebhookRef,
@@ -127,44 +122,43 @@ async def list_webhook_deliveries(
     with_total: WithTotal = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Shape:
+) -> CountedPage[DeliveryView]:
     """Deliveries of a webhook, newest first, with the result and the receiver's response."""
     return await deliveries_of(desk, await webhooks.find_webhook(desk, webhook), status, limit, cursor, with_total)
 
 
-@router.get("/deliveries", response_model=CountedPage[DeliveryView])
+@router.get("/deliveries")
 async def list_all_deliveries(
     desk: Reading, status: Status = None, with_total: WithTotal = False, limit: Limit = 50, cursor: Cursor = None
-) -> Shape:
+) -> CountedPage[DeliveryView]:
     """All deliveries of webhooks and alerts, newest first."""
     return await deliveries_of(desk, None, status, limit, cursor, with_total)
 
 
-@router.get("/deliveries/{delivery}", response_model=DeliveryDetailView)
-async def read_delivery(desk: Reading, principal: Known, delivery: DeliveryRef) -> Shape:
+@router.get("/deliveries/{delivery}")
+async def read_delivery(desk: Reading, principal: Known, delivery: DeliveryRef) -> DeliveryDetailView:
     """One delivery of a webhook or an alert, with its payload."""
     found = await subscriptions.find_delivery(desk, delivery)
     if names_confidential((found.type,)):
         principal.require(Scope.ADMIN)
-    return delivery_shape(found, with_payload=True)
+    return DeliveryDetailView.of(found)
 
 
 @router.post(
     "/deliveries/{delivery}/redeliver",
     status_code=202,
-    response_model=DeliveryView | DryRunOf[DeliveryView],
     responses={200: {"model": DryRunOf[DeliveryView]}},
 )
 async def redeliver_delivery(
     desk: Running, delivery: DeliveryRef, response: Response, dry_run: DryRun = False
-) -> Shape:
+) -> DeliveryView | DryRunOf[DeliveryView]:
     """Send a finished delivery again, with the same id, starting from the first attempt."""
     if not dry_run:
-        return delivery_shape(await subscriptions.redeliver(desk, delivery))
+        return DeliveryView.of(await subscriptions.redeliver(desk, delivery))
     response.status_code = 200
     before = await subscriptions.find_delivery(desk, delivery)
     after = await subscriptions.redeliver(subscriptions.dry_run_of(desk), delivery)
-    return compared(delivery_shape(before), delivery_shape(after))
+    return DryRunOf[DeliveryView].of(DeliveryView.of(before), DeliveryView.of(after))
 
 
 async def deliveries_of(
@@ -174,7 +168,7 @@ async def deliveries_of(
     limit: int,
     cursor: str | None,
     with_total: bool,
-) -> Shape:
+) -> CountedPage[DeliveryView]:
     place = open_cursor(desk, "deliveries", cursor)
     wanted = DeliveryFilter(
         subscription.id if subscription else None, status, before_id=place[0] if place else None, limit=limit + 1
@@ -183,7 +177,7 @@ async def deliveries_of(
     page = found[:limit]
     more = seal_cursor(desk, "deliveries", page[-1].id) if len(found) > limit else None
     total = await total_of(desk, wanted, with_total)
-    return {"items": [delivery_shape(each) for each in page], "next_cursor": more, "total": total}
+    return CountedPage(items=[DeliveryView.of(each) for each in page], next_cursor=more, total=total)
 
 
 def etag(subscription: Subscription) -> str:
