@@ -134,7 +134,8 @@ def endpoint_from(row: Sequence[Any]) -> Endpoint:
     c, h = _CONFIG_END, _HINTS
     interval_hint = None if r[h] is None else IntervalHint(*r[h : h + 4])
     one_shot_hint = None if r[h + 4] is None else OneShotHint(*r[h + 4 : h + 8])
-    return Endpoint(*r[3:c], r[0], r[1], r[2], *r[c:h], interval_hint, one_shot_hint, *r[h + 8 :])
+    fields = (*r[3:c], r[0], r[1], r[2], *r[c:h], interval_hint, one_shot_hint, *r[h + 8 :])
+    return Endpoint(*fields)
 
 
 def config_values(endpoint: Endpoint) -> tuple[object, ...]:
