@@ -63,6 +63,14 @@ def test_doors_views_and_rows_have_every_setting() -> None:
     assert set(EndpointConfig.__struct_fields__) <= set(ENDPOINT_COLUMNS)
 
 
+def test_fields_of_an_endpoint_are_in_the_order_of_its_columns() -> None:
+    hints = {"hint_interval_ms": "interval_hint", "hint_one_shot_at": "one_shot_hint"}
+    columns = [hints.get(name, name) for name in ENDPOINT_COLUMNS if name in hints or not name.startswith("hint_")]
+    places = len(EndpointConfig.__struct_fields__)
+
+    assert tuple(columns[3 : 3 + places] + columns[:3] + columns[3 + places :]) == Endpoint.__struct_fields__
+
+
 def test_input_has_a_name_of_its_own_and_no_unit() -> None:
     keys = [field.key for field in CONFIG_FIELDS]
 
