@@ -41,7 +41,7 @@ def a_person(site: Site, email: str) -> str:
 
 def sign_in(page: Page, email: str) -> None:
     page.goto("/login")
-    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Email").fill(email)
     page.locator("input[autocomplete=current-password]").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
 

@@ -32,7 +32,7 @@ def test_document_with_a_fault_names_the_line_and_cannot_be_applied(page: Page, 
     page.goto("/settings?tab=configuration")
     page.get_by_label("Document").fill(ONE.format(name="rudder", url=f"{site.shop}/ok", every="soon"))
 
-    expect(page.get_by_role("alert").filter(has_text="Cannot be applied yet")).to_contain_text("line 5")
+    expect(page.get_by_role("alert").filter(has_text="Cannot be applied yet")).to_contain_text("Line 5")
     expect(page.get_by_role("button", name="Apply", exact=True)).to_be_disabled()
 
 

@@ -20,7 +20,7 @@ def test_printed_link_opens_a_page_of_the_ui_that_leads_to_the_first_endpoint(br
         page.goto(site.link)
         expect(page.get_by_role("heading", name="Set your password")).to_be_visible()
         found = serious(page)
-        page.get_by_label("E-mail").fill(EMAIL)
+        page.get_by_label("Email").fill(EMAIL)
         page.get_by_label("Name").fill("Ann")
         page.get_by_role("textbox", name="Password").fill(PASSWORD)
         page.get_by_role("button", name="Create account").click()

@@ -152,7 +152,7 @@ def test_session_that_ends_keeps_what_was_typed_and_saves_after_signing_in_again
         page.context.clear_cookies()  # as if the session had ended
         page.get_by_role("button", name="Create endpoint").click()
         dialog = page.get_by_role("dialog", name="Your session has ended")
-        expect(dialog.get_by_label("E-mail")).to_have_value("tired@example.com")
+        expect(dialog.get_by_label("Email")).to_have_value("tired@example.com")
         dialog.get_by_role("textbox", name="Password").fill("not the password")
         dialog.get_by_role("button", name="Sign in", exact=True).click()
         expect(dialog.get_by_role("alert")).to_be_visible()

@@ -41,7 +41,7 @@ def test_page_shows_and_is_accessible(name: str, screen: str, page: Page, shown:
 
 def test_who_is_not_signed_in_is_led_to_the_login_and_back(browser_page: Page, shown: dict[str, str]) -> None:
     browser_page.goto("/endpoints?state=failing")
-    browser_page.get_by_label("E-mail").fill(EMAIL)
+    browser_page.get_by_label("Email").fill(EMAIL)
     browser_page.locator("input[type=password]").fill("wrong words in a row")
     browser_page.get_by_role("button", name="Sign in", exact=True).click()
     expect(browser_page.get_by_role("alert")).to_be_visible()
@@ -178,7 +178,7 @@ def test_run_shows_what_was_sent_and_the_decisions_before_and_after(page: Page, 
     page.get_by_role("link", name="Previous run").click()
     expect(page.get_by_text(first)).to_be_visible()
     expect(page.get_by_text("Scheduled the next run.")).to_be_visible()
-    page.get_by_role("link", name="Next run").click()
+    page.get_by_role("link", name="Next run", exact=True).click()
     expect(page.get_by_text(second)).to_be_visible()
 
 

@@ -28,7 +28,7 @@ def person(browser: Browser, site: Site) -> Iterator[Page]:
 
 
 def sign_in(page: Page, email: str, password: str) -> None:
-    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Email").fill(email)
     page.locator("input[type=password]").fill(password)
     page.get_by_role("button", name="Sign in", exact=True).click()
 

@@ -75,7 +75,7 @@ def test_session_that_ended_leads_from_every_page_to_the_login_and_back(
         came_from = "() => new URLSearchParams(location.search).get('from')"
         assert troubled_page.evaluate(came_from) == f"/t/default{path}", path
     troubled_page.unroute_all()
-    troubled_page.get_by_label("E-mail").fill(EMAIL)
+    troubled_page.get_by_label("Email").fill(EMAIL)
     troubled_page.locator("input[type=password]").fill(PASSWORD)
     troubled_page.get_by_role("button", name="Sign in", exact=True).click()
 
@@ -149,7 +149,7 @@ def test_click_without_a_network_is_told_to_have_failed(troubled_page: Page, sit
 def test_cut_connection_is_said_at_the_login(browser_page: Page) -> None:
     browser_page.goto("/login")
     browser_page.route("**/api/**", lambda route: route.abort())
-    browser_page.get_by_label("E-mail").fill(EMAIL)
+    browser_page.get_by_label("Email").fill(EMAIL)
     browser_page.locator("input[type=password]").fill(PASSWORD)
     browser_page.get_by_role("button", name="Sign in", exact=True).click()
     expect(browser_page.get_by_role("alert")).to_contain_text("is not responding")

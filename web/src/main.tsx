@@ -14,7 +14,8 @@ import { theme } from "./theme";
 import { TimeModeProvider } from "./time/When";
 
 const PATIENCE_MS = 400;
-// A machine without a network still reaches a server on it; and a click that waits for one would act when nobody expects it.
+// A machine without a network still reaches a server on it; and a click that waits for one would act when nobody
+// expects it.
 const networkMode = "always";
 const client = new QueryClient({
   defaultOptions: {

@@ -38,13 +38,18 @@ import { Shell } from "./shell/Shell";
 import { askToSignIn } from "./shell/SignInAgain";
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-/** The parameters we know, as text; others are left out. The server checks their values, and the page shows its answer. */
+/**
+ * The parameters we know, as text; others are left out. The server checks their values, and the page shows its answer.
+ */
 const only =
   <Search extends object>(...names: (keyof Search & string)[]) =>
   (search: Record<string, unknown>) =>
     Object.fromEntries(names.flatMap((name) => (text(search[name]) ? [[name, text(search[name])]] : []))) as Search;
 
-/** A page's code when it is asked for. Where it cannot be had the router loads the whole page anew, which is right after an upgrade, but leaves nothing of ours where the server is gone. */
+/**
+ * A page's code when it is asked for. Where it cannot be had the router loads the whole page anew, which is right
+ * after an upgrade, but leaves nothing of ours where the server is gone.
+ */
 const lazyRouteComponent = <Module extends Record<string, unknown>, Name extends keyof Module>(
   load: () => Promise<Module>,
   name: Name,

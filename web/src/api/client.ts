@@ -38,7 +38,9 @@ export const unreachable = () =>
   );
 
 let signInAgain = (): Promise<boolean> => Promise.resolve(false);
-/** What happens when an answer says that the session is over: true means that the person signed in, so ask once more. */
+/**
+ * What happens when an answer says that the session is over: true means that the person signed in, so ask once more.
+ */
 export function onSessionOver(listener: () => Promise<boolean>): void {
   signInAgain = listener;
 }
@@ -95,7 +97,10 @@ export async function read<T>(path: string): Promise<T> {
   throw toProblem(response, body);
 }
 
-/** With a capital at its start, unless that is a name such as `min_interval`. The command line shares the server's words. */
+/**
+ * With a capital at its start, unless that is a name such as `min_interval`. The command line shares the server's
+ * words.
+ */
 export const sentence = (detail: string): string =>
   /^[a-z]+[ ,:;]/.test(detail) ? detail.charAt(0).toUpperCase() + detail.slice(1) : detail;
 

@@ -1,4 +1,7 @@
-/** What happens on the server reaches every open page through one connection: each event makes what it changed be read again, at a bounded rate. */
+/**
+ * What happens on the server reaches every open page through one connection: each event makes what it changed be read
+ * again, at a bounded rate.
+ */
 import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { concerns, joined } from "./concerns";

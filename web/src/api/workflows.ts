@@ -76,7 +76,8 @@ export const executionsQuery = (filters: ExecutionFilters, limit = 50) =>
         : data(api.GET("/api/v1/executions", { params: { query } }));
     },
     getNextPageParam: (page) => page.next_cursor,
-    refetchInterval: ({ state }) => POLL_MS * Math.max(1, state.data?.pages.length ?? 1), // steps that move write no event, only their log
+    // Steps that move write no event, only their log.
+    refetchInterval: ({ state }) => POLL_MS * Math.max(1, state.data?.pages.length ?? 1),
   });
 export const executionQuery = (execution: string) =>
   queryOptions({

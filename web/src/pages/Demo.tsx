@@ -34,7 +34,7 @@ export function Demo() {
     <Page
       title="Demo"
       heading="A shop's flash sale"
-      about="A real shop on this machine, forty minutes of its big day in under three, again and again. Only the time is compressed."
+      about="A demo shop: forty minutes of a busy day replayed in under three minutes, in a loop."
     >
       {isDemo ? (
         <Sale />

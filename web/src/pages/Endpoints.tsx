@@ -53,7 +53,8 @@ export function Endpoints() {
   const filters = useSearch({ from: "/inside/endpoints" });
   const navigate = useNavigate({ from: "/endpoints" });
   const mayWrite = useMay("write");
-  const list = useInfiniteQuery({ ...endpointsQuery(filters), placeholderData: (before) => before }); // the old list stays until the new one is there
+  // The old list stays until the new one is there.
+  const list = useInfiniteQuery({ ...endpointsQuery(filters), placeholderData: (before) => before });
   const found = list.data?.pages.flatMap((page) => page.items) ?? [];
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const more = useCallback(() => {
@@ -205,7 +206,8 @@ function List({ endpoints: all, filters, hasMore, isOld, more }: ListProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [allOf, setAllOf] = useState<string | null>(null); // the filter of which all are chosen
   const isAll = allOf === JSON.stringify(filters);
-  const ids = useMemo(() => all.map((each) => each.id), [all]); // all of the list, drawn yet or not: a slow machine draws the rest late
+  // All of the list, drawn yet or not: a slow machine draws the rest late.
+  const ids = useMemo(() => all.map((each) => each.id), [all]);
   const recent = useRecent(ids, seen.from, seen.to);
   const choose = (wanted: ReadonlySet<string>) => {
     setAllOf(null);
@@ -289,7 +291,10 @@ function List({ endpoints: all, filters, hasMore, isOld, more }: ListProps) {
   );
 }
 
-/** The last runs of the endpoints in sight, read in blocks, so that scrolling through thousands reads only what is passed. */
+/**
+ * The last runs of the endpoints in sight, read in blocks, so that scrolling through thousands reads only what is
+ * passed.
+ */
 function useRecent(ids: string[], from: number, to: number): Record<string, Recent> | undefined {
   const blocks = [];
   for (let start = Math.floor(from / BLOCK) * BLOCK; start < to; start += BLOCK)
@@ -363,7 +368,10 @@ type RowProps = {
   show: (id: string) => void;
 };
 
-/** Drawn again only when something in it changed: a list is read again whenever anything happens. Plain elements, for it holds hundreds. */
+/**
+ * Drawn again only when something in it changed: a list is read again whenever anything happens. Plain elements, for
+ * it holds hundreds.
+ */
 const Row = memo(function Row({ endpoint, recent, place, isAt, mayRun, toggle, show }: RowProps) {
   return (
     <tr

@@ -82,7 +82,8 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
   const restingKinds = Object.keys(stats.endpoints).filter(
     (state) => !["active", "archived"].includes(state) && stats.endpoints[state],
   );
-  const restingKind = restingKinds.length === 1 ? restingKinds[0] : undefined; // the list filters by one state: with several it shows all
+  // The list filters by one state: with several it shows all.
+  const restingKind = restingKinds.length === 1 ? restingKinds[0] : undefined;
   return (
     <Page title="Overview">
       <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">

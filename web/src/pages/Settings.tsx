@@ -1,4 +1,7 @@
-/** Who is told, usage, configuration as a document, keys, members, users and tenants of the installation, the audit trail, and how things look. */
+/**
+ * Who is told, usage, configuration as a document, keys, members, users and tenants of the installation, the audit
+ * trail, and how things look.
+ */
 import { Tabs } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ComponentType } from "react";

@@ -95,7 +95,7 @@ export function Setup() {
           )}
           {sight?.use === "first_owner" && (
             <TextInput
-              label="E-mail"
+              label="Email"
               description="Used to sign in."
               required
               type="email"

@@ -144,7 +144,8 @@ export function Simulation() {
 }
 
 function Watch({ played }: { played: Played }) {
-  const still = useReducedMotion(false, { getInitialValueInEffect: false }); // asked at once: a film must not begin first
+  // Asked at once: a film must not begin first.
+  const still = useReducedMotion(false, { getInitialValueInEffect: false });
   const [now, setNow] = useState(still ? played.minutes : 0);
   const [going, setGoing] = useState(!still);
   useEffect(() => {

@@ -1,4 +1,7 @@
-/** A stranger's bytes, made harmless: text nodes only, never markup; as a tree where they are JSON, as text, and in hex. */
+/**
+ * A stranger's bytes, made harmless: text nodes only, never markup; as a tree where they are JSON, as text, and in
+ * hex.
+ */
 import { Button, Group, SegmentedControl, Stack, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";

@@ -9,7 +9,8 @@ import { runTone, type Tone } from "../words/state";
 import { endpointPath, executionPath, PlainLink, runPath } from "./PlainLink";
 
 const FIRST = 30; // drawn at once, the rest after it
-const BY_WORKERS = /^(run|schedule|backoff|manual_run\.started|hint\.expired|quota)/; // which worker it was, its run says
+// Which worker it was, its run says.
+const BY_WORKERS = /^(run|schedule|backoff|manual_run\.started|hint\.expired|quota)/;
 
 export function toneOf(event: EventShown): Tone {
   if (event.type === "run.finished") return runTone(String(event.data.status ?? ""));
@@ -19,7 +20,10 @@ export function toneOf(event: EventShown): Tone {
   return "idle";
 }
 
-/** By when it happened, then by the order in which it was written: a batch is written at once and its runs ended one after the other. */
+/**
+ * By when it happened, then by the order in which it was written: a batch is written at once and its runs ended one
+ * after the other.
+ */
 export function newestFirst<Event extends { at: string }>(events: Event[]): Event[] {
   return [...events].reverse().sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }

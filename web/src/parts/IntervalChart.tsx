@@ -1,4 +1,7 @@
-/** How long an endpoint waited between runs, over time; runs that a hint brought stand on its colour, planned ones are hollow. */
+/**
+ * How long an endpoint waited between runs, over time; runs that a hint brought stand on its colour, planned ones are
+ * hollow.
+ */
 import { Group, Text } from "@mantine/core";
 import type { Endpoint, Planned, Run } from "../api/types";
 import { useNow } from "../time/clock";

@@ -1,4 +1,7 @@
-/** Live, ask, shadow or off: the planner's kill switch, the same everywhere. Whoever stops it is offered to undo its advice. */
+/**
+ * Live, ask, shadow or off: the planner's kill switch, the same everywhere. Whoever stops it is offered to undo its
+ * advice.
+ */
 import { SegmentedControl, Text } from "@mantine/core";
 import { useState } from "react";
 import type { Mode } from "../api/planner";

@@ -1,4 +1,7 @@
-/** A link as cheap as the browser's own, for lists that hold hundreds; the frame follows it without loading the page again (`shell/links`). */
+/**
+ * A link as cheap as the browser's own, for lists that hold hundreds; the frame follows it without loading the page
+ * again (`shell/links`).
+ */
 import type { ReactNode } from "react";
 import { addressOf } from "../api/tenant";
 

@@ -24,7 +24,8 @@ export function EndpointState({ endpoint }: { endpoint: Seen }) {
 
 function told(endpoint: Seen) {
   if (endpoint.status !== "active") {
-    const isFailing = endpoint.failure_count > 0 && endpoint.status !== "archived"; // the server counts it among the failing ones
+    // The server counts it among the failing ones.
+    const isFailing = endpoint.failure_count > 0 && endpoint.status !== "archived";
     return [
       stateTone(endpoint.status),
       isFailing ? `${endpoint.status}, failing` : endpoint.status,

@@ -1,4 +1,7 @@
-/** The command palette: pages, actions, and endpoints as the server finds them. The browser's own dialog: it keeps the focus, and gives it back. */
+/**
+ * The command palette: pages, actions, and endpoints as the server finds them. The browser's own dialog: it keeps the
+ * focus, and gives it back.
+ */
 import { Kbd, useMantineColorScheme } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconApi, IconClock, IconHistory, IconMoon, IconPlus, IconSearch } from "@tabler/icons-react";

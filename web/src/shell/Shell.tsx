@@ -164,10 +164,12 @@ function TimeSwitch() {
 }
 
 function SchemeSwitch() {
-  const { setColorScheme, colorScheme } = useMantineColorScheme({ keepTransitions: true }); // to hold them still costs two passes over all styles
+  // To hold them still costs two passes over all styles.
+  const { setColorScheme, colorScheme } = useMantineColorScheme({ keepTransitions: true });
   const isDark =
     colorScheme === "dark" || (colorScheme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
-  const turn = () => startTransition(() => setColorScheme(isDark ? "light" : "dark")); // the colours change at once, what knows of them after it
+  // The colours change at once, what knows of them after it.
+  const turn = () => startTransition(() => setColorScheme(isDark ? "light" : "dark"));
   return (
     <Tooltip label={isDark ? "Light" : "Dark"}>
       <ActionIcon

@@ -1,6 +1,8 @@
 const HIDDEN_MS = 60; // a page that nobody looks at is never drawn
 
-/** When what is on the page by now has been drawn: a click shows that it was heard before the work it asks for begins. */
+/**
+ * When what is on the page by now has been drawn: a click shows that it was heard before the work it asks for begins.
+ */
 export function afterPaint(): Promise<void> {
   return new Promise((resolve) => {
     requestAnimationFrame(() => setTimeout(resolve));

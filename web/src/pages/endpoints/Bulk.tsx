@@ -1,4 +1,6 @@
-/** One act over the endpoints that are selected, or over all that match the filter; told in numbers before it is done. */
+/**
+ * One act over the endpoints that are selected, or over all that match the filter; told in numbers before it is done.
+ */
 import { Button, Card, Group, Menu, Stack, Text, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { IconChevronDown, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";

@@ -9,7 +9,8 @@ import { standing } from "../workflow/ExecutionTable";
 const LISTED = 4;
 
 export function StoppedExecutions() {
-  const stopped = useInfiniteQuery({ ...executionsQuery({ status: "attention" }, LISTED), refetchInterval: false }); // an event tells of each
+  // An event tells of each.
+  const stopped = useInfiniteQuery({ ...executionsQuery({ status: "attention" }, LISTED), refetchInterval: false });
   const shown = stopped.data?.pages[0]?.items ?? [];
   if (!shown.length) return null;
   return (

@@ -1,4 +1,7 @@
-/** Draft rules from a description: the model drafts them from an endpoint's description, a back-test shows them, a person keeps them. */
+/**
+ * Draft rules from a description: the model drafts them from an endpoint's description, a back-test shows them, a
+ * person keeps them.
+ */
 import { Alert, Button, Card, Checkbox, Code, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";

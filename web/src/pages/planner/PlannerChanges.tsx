@@ -143,15 +143,19 @@ function InForce({ changed }: { changed: Change[] }) {
           <Table.Tbody>
             {changed.map((each) => (
               <Table.Tr key={`${each.endpoint.id}-${each.isPause ?? false}`}>
-                <Table.Td className="stack-title breaks">
+                <Table.Td className="stack-title breaks" maw={420}>
                   <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: each.endpoint.id }} size="sm" fw={600}>
                     {each.endpoint.name}
                   </AnchorLink>
                 </Table.Td>
-                <Table.Td data-label="Runs">{each.runs}</Table.Td>
-                <Table.Td data-label="Instead of">{scheduleWords(each.endpoint)}</Table.Td>
+                <Table.Td data-label="Runs" miw={100}>
+                  {each.runs}
+                </Table.Td>
+                <Table.Td data-label="Instead of" miw={120}>
+                  {scheduleWords(each.endpoint)}
+                </Table.Td>
                 <Table.Td data-label="Until">{each.until}</Table.Td>
-                <Table.Td data-label="By" maw={360}>
+                <Table.Td data-label="By" miw={140} maw={360}>
                   <div>
                     <Text size="sm" className="breaks">
                       {actorWords(each.author)}

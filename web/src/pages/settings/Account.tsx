@@ -35,7 +35,7 @@ export function Account() {
         <KeyValueList
           rows={[
             ["Name", session.user ? session.user.name || "–" : session.actor],
-            ...(session.user ? [["E-mail", session.user.email] as Fact] : []),
+            ...(session.user ? [["Email", session.user.email] as Fact] : []),
             ["Tenant", session.tenant ?? "none"],
             ["Scopes", session.scopes.join(", ") || "none"],
             ...(session.expires_at ? [["Session expires", <When at={session.expires_at} />] as Fact] : []),

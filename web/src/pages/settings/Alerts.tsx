@@ -1,4 +1,7 @@
-/** Who is told when something breaks, recovers, is late or runs out; when they are left in peace; and a test of the way. */
+/**
+ * Who is told when something breaks, recovers, is late or runs out; when they are left in peace; and a test of the
+ * way.
+ */
 import {
   Badge,
   Alert as Box,

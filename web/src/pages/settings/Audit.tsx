@@ -12,6 +12,7 @@ import { useWindow } from "../../parts/useWindow";
 import { When } from "../../time/When";
 import { actorWords } from "../../words/actor";
 import { auditWords } from "../../words/audit";
+import { phraseOf } from "../../words/event";
 
 type Entry = components["schemas"]["AuditEntryView"];
 
@@ -79,12 +80,13 @@ export function Audit() {
                 <Table.Td className="stack-title nowrap">
                   <When at={entry.at} />
                 </Table.Td>
-                <Table.Td data-label="Who" className="breaks">
+                <Table.Td data-label="Who" className="breaks" miw={150}>
                   {actorWords(entry.actor)}
                 </Table.Td>
                 <Table.Td data-label="Action">
                   <div>
-                    <div className="mono">{entry.act}</div>
+                    <div>{phraseOf(entry.act)}</div>
+                    <div className="small mono">{entry.act}</div>
                     <div className="small breaks">{auditWords(entry.detail)}</div>
                   </div>
                 </Table.Td>

@@ -155,7 +155,7 @@ function Invite({ close, done }: { close: () => void; done: (link: string | null
       >
         <Stack>
           <TextInput
-            label="E-mail"
+            label="Email"
             type="email"
             required
             value={email}

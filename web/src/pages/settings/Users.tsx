@@ -255,7 +255,7 @@ function UserForm({ close, done }: { close: () => void; done: (made: Invited) =>
       >
         <Stack>
           <TextInput
-            label="E-mail"
+            label="Email"
             type="email"
             required
             value={email}

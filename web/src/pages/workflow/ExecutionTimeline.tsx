@@ -6,7 +6,10 @@ import { actorWords } from "../../words/actor";
 import { span } from "../../words/duration";
 import type { StepState } from "./FlowGraph";
 
-/** `shown` is the tick up to which it has happened by now. What `isPlayed` has no day in the calendar: it is told from its start. */
+/**
+ * `shown` is the tick up to which it has happened by now. What `isPlayed` has no day in the calendar: it is told from
+ * its start.
+ */
 export function Moments({
   moments,
   shown = Infinity,

@@ -1,4 +1,7 @@
-/** Recorded executions replayed with a version, or with a document that nobody published yet: who would have gone another way? */
+/**
+ * Recorded executions replayed with a version, or with a document that nobody published yet: who would have gone
+ * another way?
+ */
 import { Alert, Button, Card, Group, Select, Stack, Text, Title } from "@mantine/core";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
@@ -37,11 +40,11 @@ export function ReplayMany({ name, newest, versions }: { name: string; newest: n
             }}
           />
           <Select
-            label="Number of executions"
+            label="Executions"
             w={160}
             allowDeselect={false}
             value={String(limit)}
-            data={LIMITS.map((each) => ({ value: String(each), label: `${each} executions` }))}
+            data={LIMITS.map((each) => ({ value: String(each), label: `newest ${each}` }))}
             onChange={(value) => {
               setLimit(Number(value));
               replay.reset();

@@ -1,5 +1,7 @@
-/** Where the steps of a workflow stand: in rows by how far they are from the start. A way over several rows has a place
- * of its own in each row between, and ways back run in the gaps between rows and round the side: none passes behind a step. */
+/**
+ * Places the steps of a workflow in rows by their distance from the start. An edge over several rows has its own place
+ * in each row between; edges back run in the gaps between rows and along the side, so that none passes behind a step.
+ */
 type Node = { id: string; is_start: boolean };
 type Edge = { id: string; source: string; target: string };
 export type Placed = { x: number; y: number };
