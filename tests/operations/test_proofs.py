@@ -133,7 +133,7 @@ async def test_invented_clock_repair_is_found_where_the_log_depends_on_it_and_el
         "ready_tick = NULL",
         """state = replace(state, '"phase":"event"', '"phase":"time"')""",
         "state = replace(state, '\"wake_tick\":17280000', '\"wake_tick\":7')",
-        "state = replace(state, '\"format\":2,', '')",
+        "state = replace(state, '\"format\":3,', '')",
     ],
 )
 async def test_edited_row_of_an_execution_is_found(desk: Desk, store_url: str, clock: FixedClock, change: str) -> None:

@@ -264,8 +264,9 @@ ENDED: Final = frozenset({ExecutionPhase.COMPLETED, ExecutionPhase.CANCELLED})
 #   1  a `wait_for` looks at the latest event of its type only
 #   2  events queue per type; a `wait_for` takes the oldest that fits; the first entry commits to the origin; a document
 #      that was changed halts the execution; turns have the tick in which they were due, however late they are taken
+#   3  `map` and `filter` over long lists are evaluated in pieces; in one piece 9,900 elements hold the process for 2 s
 OLDEST_FORMAT: Final = 1
-NEWEST_FORMAT: Final = 2
+NEWEST_FORMAT: Final = 3
 
 
 class Origin(Struct, frozen=True):
