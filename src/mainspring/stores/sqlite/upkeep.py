@@ -54,7 +54,7 @@ class SqliteUpkeep:
             return len(expired)
 
         is_due = await self._db.read(lambda db: db.value("any_expired_proposal", self._db.clock.now()))
-        return await self._db.write(work) if is_due else 0
+        return await self._db.write_much(work) if is_due else 0
 
     async def sweep(self, keep: Retention, batch: int) -> Swept:
         return await self._db.write_much(lambda db: self._sweep(db, keep, batch))
