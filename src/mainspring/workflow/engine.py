@@ -17,6 +17,7 @@ from mainspring.workflow.log_records import given_of, repairs_of, request_of, st
 from mainspring.workflow.model import (
     CLOCK_FORMAT,
     ENDED,
+    PIECES_FORMAT,
     STATUS_OF,
     Advance,
     AnyStep,
@@ -108,7 +109,7 @@ class _Turn:
         self.taken = state.taken
         self.queue = state.queue
         self.queues = state.format >= 2
-        self.in_pieces = state.format >= 3
+        self.in_pieces = state.format >= PIECES_FORMAT
         self.visits = state.visits
         self.outcome = state.outcome
         self.error = state.error

@@ -66,8 +66,8 @@ class Names(NamedTuple):
 
 class Values(dict[str, object]):
     """The variables of an execution of format 2: failures name the missing field, and inputs declared as `number`
-    (`numbers`) are fractions in every expression that does more than read them. From format 3 on, loops that build lists are evaluated in
-    pieces.
+    (`numbers`) are fractions in every expression that does more than read them. From format 3 on, loops that build
+    lists are evaluated in pieces.
     """
 
     __slots__ = ("in_pieces", "numbers")

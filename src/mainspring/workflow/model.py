@@ -272,6 +272,7 @@ ENDED: Final = frozenset({ExecutionPhase.COMPLETED, ExecutionPhase.CANCELLED})
 #      over long lists are evaluated in pieces, because in one piece 9,900 elements hold the process for 2 s
 OLDEST_FORMAT: Final = 1
 CLOCK_FORMAT: Final = 3
+PIECES_FORMAT: Final = 3
 NEWEST_FORMAT: Final = 3
 
 
