@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from mainspring.domain.labels import api_labels
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 # Decisions record history. The reference is generated: its text is checked where it is written.
@@ -51,6 +53,9 @@ AVOID: dict[str, str] = {
     r"in hand": "in progress",
     r"as it were|so to speak": "leave it out",
     r"nonsense": "invalid data",
+    r"goes on|go on\b(?! to)": "continues, resumes",
+    r"tried again": "retried",
+    r"Its? (?:is|was|has|runs|ran) (?:kept|there|made|told)": "name the thing: 'The endpoint is stored'",
     r"befall\w*|whence|thereof|hitherto|beside that": "use everyday words",
     r"before, (?:it|a|an|the|only|every|one)": "leave out how it was",
     r"previously": "leave out how it was",
@@ -104,10 +109,42 @@ def sentences_of(place: str, source: str) -> Iterator[tuple[str, str]]:
             yield f"{place}:{node.lineno}", re.sub(r"`[^`\n]*`", "", text)
 
 
+WORDS_OF_SOURCES = re.compile(
+    r""""((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|(?:^|>|\}|/)([^<>{}"`;=]*[a-z]{2} [^<>{}"`;=]*)(?=<|\{|$)""",
+    re.MULTILINE,
+)
+
+
+def ui_sentences_of(source: str) -> str:
+    """The text in a UI source that people may read: literals with a space, and text between tags. Lines are kept."""
+    code = re.sub(r"/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), source, flags=re.DOTALL)
+    code = re.sub(r"(?m)(?:^|\s)//.*$", "", code)
+    lines = [""] * (code.count("\n") + 1)
+    for found in WORDS_OF_SOURCES.finditer(code):
+        text = next((part for part in found.groups() if part), "")
+        if " " in text.strip() and not re.search(r"=>|\bconst\b|\breturn\b|\bimport\b", text):
+            lines[code.count("\n", 0, found.start())] += " " + text.replace("\n", " ")
+    return "\n".join(lines)
+
+
+def ui() -> Iterator[tuple[str, str]]:
+    """The strings of the web UI."""
+    for path in sorted((ROOT / "web" / "src").rglob("*.ts*")):
+        if path.name != "schema.d.ts" and ".test." not in path.name:
+            yield path.relative_to(ROOT).as_posix(), ui_sentences_of(path.read_text(encoding="utf-8"))
+
+
+def labels() -> Iterator[tuple[str, str]]:
+    """The words of states, events and errors, which the UI takes from the API."""
+    yield "domain/labels.py", "\n".join(text for table in api_labels().values() for text in table.values())
+
+
 SOURCES: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "docs": pages,
     "templates": templates,
     "source": strings,
+    "ui": ui,
+    "labels": labels,
 }
 
 
@@ -157,3 +194,18 @@ def test_strings_and_first_lines_of_docstrings_are_checked() -> None:
 
 def test_modules_that_are_not_rewritten_exist() -> None:
     assert [name for name in NOT_REWRITTEN if not (SOURCE / name).exists()] == []
+
+
+def test_strings_and_text_between_tags_are_checked_and_code_is_not() -> None:
+    source = """\
+/** Nobody reads this. */
+const nobody = told.map((each) => each.stands); // whoever
+const title = "Nobody knows";
+return <Text size="sm">It stands here {name} and whoever</Text>;
+"""
+
+    assert [each.partition(";")[0] for each in complaints("a.tsx", ui_sentences_of(source))] == [
+        "a.tsx:4: 'whoever'",
+        "a.tsx:3: 'Nobody'",
+        "a.tsx:4: 'stands'",
+    ]

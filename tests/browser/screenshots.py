@@ -119,11 +119,11 @@ def _still(browser: Browser, tool: Page, url: str, path: str, scheme: str) -> by
     if path == "/demo":
         page.get_by_label("seen").nth(4).wait_for()  # the whole story of the day
     if path == "/simulation":
-        page.get_by_role("button", name="Play").click()
+        page.get_by_role("button", name="Run").click()
         page.get_by_text("checks hold").wait_for()
     if path == "/executions":
         page.get_by_role("row").filter(has_text="completed").get_by_role("link").first.click()
-        page.get_by_text("What it knew").wait_for()
+        page.get_by_text("State at this point").wait_for()
     page.wait_for_timeout(1_500)
     picture = _small(tool, page.screenshot(), *SIZE, 0.72)
     context.close()

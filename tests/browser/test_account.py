@@ -41,7 +41,7 @@ def a_person(site: Site, email: str) -> str:
 
 def sign_in(page: Page, email: str) -> None:
     page.goto("/login")
-    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Email").fill(email)
     page.locator("input[autocomplete=current-password]").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
 
@@ -67,30 +67,30 @@ def test_app_is_set_up_asked_for_at_login_and_disabled(browser: Browser, site: S
         expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
         page.goto("/settings?tab=account")
         factor = card(page, "Second factor")
-        factor.get_by_role("button", name="Set up a second factor").click()
+        factor.get_by_role("button", name="Set up second factor").click()
         secret = factor.locator(".mantine-Code-root").first.inner_text()
         factor.get_by_label("Code").fill("000")
         factor.get_by_role("button", name="Confirm code").click()
-        expect(page.get_by_text("the code is wrong or was already used").first).to_be_visible()
+        expect(page.get_by_text("The code is wrong or was already used").first).to_be_visible()
         factor.get_by_label("Code").fill(code_of(secret))
         factor.get_by_role("button", name="Confirm code").click()
-        expect(factor.get_by_text("Your login asks for a code. 10 recovery codes are left.")).to_be_visible()
+        expect(factor.get_by_text("Signing in requires a code. 10 recovery codes left.")).to_be_visible()
         recovery = factor.locator(".mantine-Code-root").first.inner_text().split()
 
     with opened(browser, site.url) as (_, page):
         sign_in(page, email)
         page.get_by_label("Code").fill("wrong")
         page.get_by_role("button", name="Sign in", exact=True).click()
-        expect(page.get_by_role("alert")).to_contain_text("the code is wrong or was already used")
+        expect(page.get_by_role("alert")).to_contain_text("The code is wrong or was already used")
         page.get_by_label("Code").fill(recovery[0])
         page.get_by_role("button", name="Sign in", exact=True).click()
         expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
         page.goto("/settings?tab=account")
         factor = card(page, "Second factor")
-        expect(factor.get_by_text("9 recovery codes are left")).to_be_visible()
+        expect(factor.get_by_text("9 recovery codes left")).to_be_visible()
         factor.get_by_label("Code").fill(recovery[1])
         factor.get_by_role("button", name="Disable second factor").click()
-        expect(factor.get_by_role("button", name="Set up a second factor")).to_be_visible()
+        expect(factor.get_by_role("button", name="Set up second factor")).to_be_visible()
 
 
 def test_sessions_are_listed_and_ended(browser: Browser, site: Site) -> None:
@@ -111,7 +111,7 @@ def test_sessions_are_listed_and_ended(browser: Browser, site: Site) -> None:
         sign_in(there, email)
         expect(there.get_by_role("heading", name="Overview", level=1)).to_be_visible()
         here.reload()
-        sessions.get_by_role("button", name="End all others").click()
+        sessions.get_by_role("button", name="End all other sessions").click()
         expect(sessions.get_by_role("button", name="End session")).to_have_count(0)
         there.goto("/endpoints")
         expect(there.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
@@ -133,7 +133,7 @@ def test_passkey_is_added_and_logs_in_with_and_without_the_password(browser: Bro
         passkeys.get_by_label("Passkey name").fill("work laptop")
         passkeys.locator("input[type=password]").fill("wrong")
         passkeys.get_by_role("button", name="Create passkey").click()
-        expect(passkeys.get_by_role("alert")).to_contain_text("the password is wrong")
+        expect(passkeys.get_by_role("alert")).to_contain_text("The password is wrong")
         passkeys.locator("input[type=password]").fill(PASSWORD)
         passkeys.get_by_role("button", name="Create passkey").click()
         expect(passkeys.get_by_text("work laptop")).to_be_visible()

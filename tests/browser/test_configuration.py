@@ -32,7 +32,7 @@ def test_document_with_a_fault_names_the_line_and_cannot_be_applied(page: Page, 
     page.goto("/settings?tab=configuration")
     page.get_by_label("Document").fill(ONE.format(name="rudder", url=f"{site.shop}/ok", every="soon"))
 
-    expect(page.get_by_role("alert").filter(has_text="This cannot be applied yet")).to_contain_text("line 5")
+    expect(page.get_by_role("alert").filter(has_text="Cannot be applied yet")).to_contain_text("Line 5")
     expect(page.get_by_role("button", name="Apply", exact=True)).to_be_disabled()
 
 
@@ -47,8 +47,8 @@ def test_what_a_document_no_longer_describes_is_removed_only_when_asked_twice(
     one.write_text(f"source: keel\nendpoints:\n  keel-a: {{url: {site.shop}/ok, every: 1h}}\n")
     page.goto("/settings?tab=configuration")
     page.locator("input[type=file]").set_input_files(one)
-    expect(page.get_by_role("status").filter(has_text="Nothing would change")).to_be_visible()
-    page.get_by_label("Remove what this source described before").check()
+    expect(page.get_by_role("status").filter(has_text="No changes")).to_be_visible()
+    page.get_by_label("Remove objects that this source no longer describes").check()
     page.get_by_role("button", name="Apply 1 change").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("endpoint keel-b")
@@ -64,7 +64,7 @@ def test_configuration_is_saved_as_a_file_that_changes_nothing_when_it_is_applie
     site.add("mast")
     page.goto("/settings?tab=configuration")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Save as YAML").click()
+        page.get_by_role("button", name="Download YAML").click()
     text = Path(download.value.path()).read_text()
 
     assert download.value.suggested_filename == "mainspring.yaml"

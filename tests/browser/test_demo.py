@@ -56,7 +56,7 @@ def test_demo_shows_its_day_marked_as_demo_without_login(browser: Browser, demo_
 
 def test_scenario_is_played_watched_and_one_of_my_own_is_refused_in_words(page: Page) -> None:
     page.goto("/simulation")
-    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Run").click()
     expect(page.get_by_text("37 of 37 checks hold")).to_be_visible()
     page.get_by_role("button", name="Again").click()  # who wants still pictures is shown the end at first
     page.get_by_role("slider", name="Minute").press("End")
@@ -64,11 +64,11 @@ def test_scenario_is_played_watched_and_one_of_my_own_is_refused_in_words(page: 
     expect(page.get_by_role("region", name="Decisions")).to_contain_text("pages take more than 2 s")
     light = serious(page)
 
-    page.get_by_role("switch", name="Write my own").press("Space")
+    page.get_by_role("switch", name="Custom scenario").press("Space")
     page.get_by_label("Scenario in YAML").fill("name: Mine\nminutes: -1\nendpoints: {}\n")
-    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Run").click()
 
-    expect(page.get_by_role("alert")).to_contain_text("minutes is -1")
+    expect(page.get_by_role("alert")).to_contain_text("Minutes is -1")
     assert light == []
 
 

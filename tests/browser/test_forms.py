@@ -16,6 +16,7 @@ SETTINGS: dict[str, Json] = {
     "url": "{shop}/ok?page=2",
     "job": "copied",
     "description": "Everything is set.",
+    "runbook": "Call the shop.",
     "method": "OPTIONS",
     "headers": [
         {"name": "Accept", "value": "text/plain", "secret": False},
@@ -65,21 +66,21 @@ def test_copy_has_every_setting_of_the_original_and_asks_for_its_secrets(page: P
     original = site.call("POST", "/endpoints", wish)
     page.goto(f"/endpoints/{original['id']}")
     page.get_by_role("button", name="More").click()
-    page.get_by_role("menuitem", name="Make a copy").click()
+    page.get_by_role("menuitem", name="Duplicate").click()
     note = page.get_by_role("note").filter(has_text="Enter secrets again")
-    expect(note).to_contain_text("Enter: the query string of the URL, Authorization.")
-    page.get_by_role("button", name="Add the endpoint").click()
+    expect(note).to_contain_text("Enter: the URL's query string, Authorization.")
+    page.get_by_role("button", name="Create endpoint").click()
     url = page.get_by_label("URL")
     expect(url).to_be_focused()
-    expect(page.get_by_text("Enter again: the query string of the URL, Authorization.").first).to_be_visible()
+    expect(page.get_by_text("Enter again: the URL's query string, Authorization.").first).to_be_visible()
     url.fill(wish["url"])
-    page.get_by_role("button", name="Add the endpoint").click()
+    page.get_by_role("button", name="Create endpoint").click()
     secret = page.get_by_placeholder("Secret value")
     expect(secret).to_be_focused()
     expect(page.get_by_role("alert")).to_contain_text("Enter again: Authorization.")
     secret.fill("Bearer copy")
-    expect(page.get_by_role("note").filter(has_text="All secrets are entered")).to_be_visible()
-    page.get_by_role("button", name="Add the endpoint").click()
+    expect(page.get_by_role("note").filter(has_text="All secrets entered")).to_be_visible()
+    page.get_by_role("button", name="Create endpoint").click()
     expect(page.get_by_role("heading", level=1, name="original copy")).to_be_visible()
     copy = site.call("GET", "/endpoints/original copy")
 
@@ -90,12 +91,12 @@ def test_copy_names_a_hidden_query_string_among_the_secrets_to_enter(page: Page,
     url = f"{site.shop}/ok?token=original"
     original = site.call("POST", "/endpoints", {"name": "with a query", "url": url, "every": "1h"})
     page.goto(f"/endpoints/new?copy={original['id']}")
-    expect(page.get_by_role("note")).to_contain_text("Enter: the query string of the URL.")
-    page.get_by_role("button", name="Add the endpoint").click()
+    expect(page.get_by_role("note")).to_contain_text("Enter: the URL's query string.")
+    page.get_by_role("button", name="Create endpoint").click()
     expect(page.get_by_label("URL")).to_be_focused()
     page.get_by_label("URL").fill(f"{site.shop}/ok?token=copy")
-    expect(page.get_by_role("note")).to_contain_text("All secrets are entered")
-    page.get_by_role("button", name="Add the endpoint").click()
+    expect(page.get_by_role("note")).to_contain_text("All secrets entered")
+    page.get_by_role("button", name="Create endpoint").click()
 
     expect(page.get_by_role("heading", level=1, name="with a query copy")).to_be_visible()
 
@@ -126,18 +127,18 @@ def test_error_of_the_server_in_a_closed_section_opens_it_and_is_focused(page: P
     page.set_viewport_size({"width": 1024, "height": 500})
     page.get_by_label("Name").fill("faulty")
     page.get_by_label("URL").fill(f"{site.shop}/ok")
-    section = page.get_by_role("button", name="Limits, failures and missed slots")
+    section = page.get_by_role("button", name="Limits, failures and missed runs")
     section.click()
-    page.get_by_label("Slots to catch up").fill("many")
+    page.get_by_label("Runs to catch up").fill("many")
     section.click()
-    expect(page.get_by_label("Slots to catch up")).to_be_hidden()
-    page.get_by_role("button", name="Add the endpoint").click()
-    field = page.get_by_label("Slots to catch up")
+    expect(page.get_by_label("Runs to catch up")).to_be_hidden()
+    page.get_by_role("button", name="Create endpoint").click()
+    field = page.get_by_label("Runs to catch up")
     expect(field).to_be_focused()
     expect(field).to_be_in_viewport()
     expect(field).to_have_attribute("aria-invalid", "true")
     field.fill("3")
-    page.get_by_role("button", name="Add the endpoint").click()
+    page.get_by_role("button", name="Create endpoint").click()
 
     expect(page.get_by_role("heading", level=1, name="faulty")).to_be_visible()
 
@@ -149,9 +150,9 @@ def test_session_that_ends_keeps_what_was_typed_and_saves_after_signing_in_again
         page.get_by_label("URL").fill(f"{site.shop}/ok")
         page.get_by_label("Description").fill("A long text.")
         page.context.clear_cookies()  # as if the session had ended
-        page.get_by_role("button", name="Add the endpoint").click()
+        page.get_by_role("button", name="Create endpoint").click()
         dialog = page.get_by_role("dialog", name="Your session has ended")
-        expect(dialog.get_by_label("E-mail")).to_have_value("tired@example.com")
+        expect(dialog.get_by_label("Email")).to_have_value("tired@example.com")
         dialog.get_by_role("textbox", name="Password").fill("not the password")
         dialog.get_by_role("button", name="Sign in", exact=True).click()
         expect(dialog.get_by_role("alert")).to_be_visible()
@@ -173,7 +174,7 @@ def test_session_that_is_begun_again_in_another_tab_is_enough(browser: Browser, 
         page.context.add_cookies([{"name": each["name"], "value": each["value"], "url": site.url} for each in cookies])
         page.evaluate("window.dispatchEvent(new Event('focus'))")
         expect(page.get_by_role("dialog")).to_have_count(0)
-        page.get_by_role("button", name="Add the endpoint").click()
+        page.get_by_role("button", name="Create endpoint").click()
 
         expect(page.get_by_role("heading", level=1, name="waits for the other tab")).to_be_visible()
 
@@ -238,10 +239,10 @@ def test_dialog_with_something_typed_asks_before_escape_closes_it(page: Page) ->
 
 def test_new_workflow_never_begins_as_one_that_exists(page: Page, site: Site) -> None:
     page.goto("/workflows")
-    form = page.get_by_role("dialog", name="Publish a workflow")
+    form = page.get_by_role("dialog", name="Publish workflow")
     names = []
     for _ in range(2):
-        page.get_by_role("button", name="Publish a workflow").first.click()
+        page.get_by_role("button", name="Publish workflow").first.click()
         document = form.get_by_label("Document").input_value()
         names.append(re.findall(r"name: (.+)", document)[0])
         expect(form.get_by_text(f"{names[-1]} is new")).to_be_visible()
@@ -250,7 +251,7 @@ def test_new_workflow_never_begins_as_one_that_exists(page: Page, site: Site) ->
         page.get_by_role("link", name="Workflows").click()
     site.call("POST", f"/workflows/{names[1]}/archive")
     page.reload()
-    page.get_by_role("button", name="Publish a workflow").first.click()
+    page.get_by_role("button", name="Publish workflow").first.click()
     expect(form.get_by_label("Document")).to_have_value(re.compile("^name: order-follow-up-3\n"))
     page.keyboard.press("Escape")
     site.call("POST", f"/workflows/{names[0]}/archive")

@@ -95,16 +95,16 @@ def show_more(page: Page) -> None:
 
 def show_message(page: Page) -> None:
     page.get_by_role("row").filter(has_text=SOME).get_by_role("button", name="Deliveries").click()
-    page.get_by_role("button", name="Show the message").first.click()
+    page.get_by_role("button", name="Show message").first.click()
     expect(page.get_by_label("Message")).to_contain_text("hacked")
     page.keyboard.press("Escape")
 
 
 def play(page: Page) -> None:
-    page.get_by_role("switch", name="Write my own").press("Space")
+    page.get_by_role("switch", name="Custom scenario").press("Space")
     page.get_by_label("Scenario in YAML").fill(json.dumps(SCENARIO))
-    page.get_by_role("button", name="Play").click()
-    expect(page.get_by_role("heading", name="What ran when")).to_be_visible()
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("heading", name="Runs over time")).to_be_visible()
 
 
 DEEPER: dict[str, Callable[[Page], None]] = {

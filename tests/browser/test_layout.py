@@ -89,11 +89,12 @@ def test_ways_of_a_workflow_pass_behind_no_step_and_nothing_is_cut_off(page: Pag
 
 @pytest.mark.parametrize("width", [1440, 1024, 768, 390])
 def test_states_and_cells_are_whole_at_every_width(page: Page, site: Site, shown: dict[str, str], width: int) -> None:
+    site.add(f"{width}{'w' * 90}", f"/ok?{'long=' * 90}")
     page.set_viewport_size({"width": width, "height": 900})
     cut: dict[str, list[object]] = {}
     for path in (
         "/",
-        "/endpoints?job=shop",  # others have names of hundreds of characters, which widen their column
+        "/endpoints",
         "/runs",
         "/executions",
         f"/endpoints/{shown['endpoint']}",
@@ -113,7 +114,7 @@ def test_axes_are_whole_and_legends_name_every_colour(page: Page, site: Site, sh
         page.set_viewport_size({"width": width, "height": 900})
         go(page, "/")
         for hours in ("24 h", "7 d"):
-            page.get_by_label("How far back").get_by_text(hours).click()
+            page.get_by_label("Time range").get_by_text(hours).click()
             settle(page)
             assert left(page, OUTSIDE) == []
         go(page, f"/endpoints/{shown['endpoint']}")
@@ -133,7 +134,7 @@ def test_charts_have_their_width_before_they_are_first_shown(page: Page, site: S
     go(page, "/")
     expect(page.get_by_role("img", name="runs in the last 24 hours")).to_be_visible()
     go(page, f"/endpoints/{drawn}")
-    expect(page.get_by_text("It takes three runs to draw this.")).to_be_visible()
+    expect(page.get_by_text("The chart appears after three runs.")).to_be_visible()
     for _ in range(3):
         site.run(drawn)
     expect(page.get_by_role("img", name="Time between the last 2 runs")).to_be_visible()

@@ -123,7 +123,7 @@ def test_number_of_failing_endpoints_is_the_same_on_the_overview_and_in_the_list
     )
     expect(page.get_by_role("row").filter(has_text="fails and rests")).to_contain_text("paused, failing")
     page.goto("/")
-    card = page.locator(".mantine-Card-root").filter(has=page.get_by_role("heading", name="Failed in the last"))
+    card = page.locator(".mantine-Card-root").filter(has=page.get_by_role("heading", name="Failures in the last"))
     expect(card.get_by_text("failing", exact=True).first).to_be_visible()
     site.call("DELETE", f"/endpoints/{endpoint}")
 
@@ -160,7 +160,7 @@ def test_back_test_says_over_which_endpoints_it_played(page: Page, site: Site) -
         site.run(each)
     page.goto(f"/planner?tab=backtest&endpoint={first}")
     page.get_by_label("Run every").fill("1h")
-    page.get_by_role("button", name="Play it over the past").click()
+    page.get_by_role("button", name="Run back-test").click()
     expect(page.get_by_role("status").filter(has_text="Played over")).to_contain_text(
         re.compile(r"recorded runs of 2 endpoints, all of the job: played (one|two), played (one|two)")
     )

@@ -41,7 +41,7 @@ def test_page_shows_and_is_accessible(name: str, screen: str, page: Page, shown:
 
 def test_who_is_not_signed_in_is_led_to_the_login_and_back(browser_page: Page, shown: dict[str, str]) -> None:
     browser_page.goto("/endpoints?state=failing")
-    browser_page.get_by_label("E-mail").fill(EMAIL)
+    browser_page.get_by_label("Email").fill(EMAIL)
     browser_page.locator("input[type=password]").fill("wrong words in a row")
     browser_page.get_by_role("button", name="Sign in", exact=True).click()
     expect(browser_page.get_by_role("alert")).to_be_visible()
@@ -59,12 +59,12 @@ def test_endpoint_is_made_with_its_runs_foreseen_then_run_paused_and_resumed(pag
     page.goto("/endpoints/new")
     page.get_by_label("Name").fill("by hand")
     page.get_by_label("URL").fill(f"{site.shop}/ok")
-    page.get_by_text("At certain times (cron)").click()
+    page.get_by_text("Cron schedule").click()
     page.get_by_label("Cron expression").fill("0 3 * * *")
     expect(page.get_by_text("At 03:00")).to_be_visible()
-    page.get_by_role("button", name="Send a test call").click()
+    page.get_by_role("button", name="Send test call").click()
     expect(page.get_by_text("success 200")).to_be_visible()
-    page.get_by_role("button", name="Add the endpoint").click()
+    page.get_by_role("button", name="Create endpoint").click()
     expect(page.get_by_role("heading", level=1, name="by hand")).to_be_visible()
 
     page.get_by_role("button", name="Run now").click()
@@ -99,8 +99,8 @@ def test_smallest_phone_shows_when_long_names_run_next_and_both_kinds_of_schedul
     expect(page.get_by_title("a name so long")).to_be_visible()
     next_run = instant.bounding_box()
     page.goto("/endpoints/new")
-    kind = page.get_by_text("At certain times (cron)").bounding_box()
-    frame = page.get_by_role("radiogroup", name="Kind of schedule").bounding_box()
+    kind = page.get_by_text("Cron schedule").bounding_box()
+    frame = page.get_by_role("radiogroup", name="Schedule type").bounding_box()
     site.call("DELETE", f"/endpoints/{endpoint}")  # its runs would be told to webhooks of other tests
 
     assert next_run is not None
@@ -121,7 +121,7 @@ def test_times_of_a_new_endpoint_are_chosen_in_words_and_meant_where_the_reader_
     page.goto("/endpoints/new")
     page.get_by_label("Name").fill("in Tokyo")
     page.get_by_label("URL").fill(f"{site.shop}/ok")
-    page.get_by_text("At certain times (cron)").click()
+    page.get_by_text("Cron schedule").click()
     page.get_by_role("button", name="weekdays at 09:00").click()
     expect(page.get_by_label("Cron expression")).to_have_value("0 9 * * 1-5")
     expect(page.get_by_label("Time zone")).to_have_value("Asia/Tokyo")
@@ -152,13 +152,13 @@ def test_select_all_shown_includes_rows_that_are_not_drawn_yet(page: Page, herd:
     go(page, "/endpoints?job=herd")
     expect(page.get_by_label("Select all shown")).to_be_checked()
     expect(page.get_by_role("region", name="Selection")).to_contain_text("50 selected")
-    expect(page.get_by_role("button", name="Select all that match")).to_be_visible()
+    expect(page.get_by_role("button", name="Select all matching")).to_be_visible()
 
 
 def test_all_that_match_are_paused_at_once_after_their_number_is_told(page: Page, site: Site, herd: None) -> None:
     page.goto("/endpoints?job=herd")
     page.get_by_label("Select all shown").check()
-    page.get_by_role("button", name="Select all that match").click()
+    page.get_by_role("button", name="Select all matching").click()
     page.get_by_role("region", name="Selection").get_by_role("button", name="Pause").click()
     expect(page.get_by_text("52 of 52 would change.")).to_be_visible()
     page.get_by_label("Reason").fill("moving the herd")
@@ -172,13 +172,13 @@ def test_run_shows_what_was_sent_and_the_decisions_before_and_after(page: Page, 
     endpoint = site.add("decided")["id"]
     first, second = site.run(endpoint)["id"], site.run(endpoint)["id"]
     page.goto(f"/runs/{second}")
-    expect(page.get_by_role("heading", name="What was planned then")).to_be_visible()  # it was asked for
-    expect(page.get_by_text("It stands now")).to_be_visible()
+    expect(page.get_by_role("heading", name="Planned at that time")).to_be_visible()  # it was asked for
+    expect(page.get_by_text("Current: the next run")).to_be_visible()
     expect(page.get_by_text(f"GET {site.shop}/ok")).to_be_visible()
-    page.get_by_role("link", name="Run before").click()
+    page.get_by_role("link", name="Previous run").click()
     expect(page.get_by_text(first)).to_be_visible()
-    expect(page.get_by_text("It planned the next run.")).to_be_visible()
-    page.get_by_role("link", name="Run after").click()
+    expect(page.get_by_text("Scheduled the next run.")).to_be_visible()
+    page.get_by_role("link", name="Next run", exact=True).click()
     expect(page.get_by_text(second)).to_be_visible()
 
 
@@ -187,7 +187,7 @@ def test_overview_leads_to_all_that_failed_a_blocked_run_says_why_and_is_quieted
     site.run(walled)
     page.goto("/")
     card = page.locator(".mantine-Card-root").filter(
-        has=page.get_by_role("heading", name="Failed in the last 24 hours")
+        has=page.get_by_role("heading", name="Failures in the last 24 hours")
     )
     expect(card.get_by_role("link", name="walled")).to_be_visible()
     card.get_by_role("link", name="All failed runs").click()
@@ -195,7 +195,7 @@ def test_overview_leads_to_all_that_failed_a_blocked_run_says_why_and_is_quieted
     page.get_by_role("link", name="walled").click()
     notice = page.get_by_role("note").filter(has_text="The last run failed")
     expect(notice).to_contain_text("10.1.2.3 is private")
-    notice.get_by_role("button", name="Keep it quiet").click()
+    notice.get_by_role("button", name="Pause endpoint").click()
     page.get_by_role("dialog", name="Pause walled").get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Paused by ann@example.com", exact=True)).to_be_visible()
     go(page, "/")  # a page of what is deleted would ask for it, and the next test would see the refusal
@@ -206,7 +206,7 @@ def test_runs_of_an_endpoint_are_found_by_a_part_of_its_name(page: Page, shown: 
     page.goto("/runs")
     endpoint = page.get_by_placeholder("Any endpoint")
     endpoint.press_sequentially("no such name")
-    expect(page.get_by_text("No such endpoint")).to_be_visible()
+    expect(page.get_by_text("No endpoint matches")).to_be_visible()
     endpoint.fill("show")
     page.get_by_role("option", name="shown").click()
     page.wait_for_url(f"**/runs?endpoint={shown['endpoint']}")
@@ -248,14 +248,14 @@ def test_pause_ends_at_an_instant_of_ones_own_and_every_place_says_so(page: Page
     page.goto(f"/endpoints/{endpoint}")
     page.get_by_role("button", name="Pause", exact=True).click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("For how long").first.click()
-    page.get_by_role("option", name="until a day and time").click()
+    dialog.get_by_label("Duration").first.click()
+    page.get_by_role("option", name="until a date and time").click()
     dialog.get_by_label("Until").fill("2000-01-01T09:30")
     dialog.get_by_role("button", name="Pause").click()
     expect(dialog.get_by_text("give a later time")).to_be_visible()
     dialog.get_by_label("Until").fill("2090-01-31T09:30")
     dialog.get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("alert").filter(has_text="It goes on in ")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="Resumes in ")).to_be_visible()
     expect(page.get_by_text("Set by the pause.")).to_be_visible()
     page.get_by_text("Local", exact=True).first.click()
     expect(page.get_by_text("2090-01-31 09:30:00")).not_to_have_count(0)

@@ -39,7 +39,7 @@ def test_version_is_replayed_over_executions_and_each_that_differs_leads_to_wher
     replay = page.get_by_role("region", name="Replay")
     replay.get_by_role("button", name="Replay").click()
     expect(replay.get_by_role("status")).to_contain_text("2 of 3 differ")
-    expect(replay.get_by_role("status")).to_contain_text("The other one does the same with version 2.")
+    expect(replay.get_by_role("status")).to_contain_text("The other execution is identical with version 2.")
     row = replay.get_by_role("row").filter(has_text="order-1")
     expect(row).to_contain_text("Entry 2, reply, output")
     faults = serious(page)
@@ -59,7 +59,7 @@ def test_executions_of_a_version_are_identical_under_it_and_what_that_proves_is_
     page.get_by_role("region", name="Replay").get_by_role("button", name="Replay").click()
     said = page.get_by_role("region", name="Replay").get_by_role("status")
 
-    expect(said).to_contain_text("Identical, the one there is")
+    expect(said).to_contain_text("Identical (1 execution)")
     expect(said).to_contain_text("Whether the outside world did what it answered, no log can prove.")
     expect(page.get_by_role("table", name="Executions that differ")).to_have_count(0)
 
@@ -73,11 +73,11 @@ def test_workflow_without_executions_has_nothing_to_replay_and_a_failing_server_
     problem = {"type": "/problems/internal", "title": "Broken", "status": 500, "detail": "a wheel came off"}
     troubled_page.route("**/unused/replay", lambda route: route.fulfill(status=500, json=problem))
     replay.get_by_role("button", name="Replay").click()
-    expect(replay.get_by_role("alert")).to_contain_text("a wheel came off")
+    expect(replay.get_by_role("alert")).to_contain_text("A wheel came off")
     troubled_page.unroute_all()
     replay.get_by_role("button", name="Try again").click()
 
-    expect(replay.get_by_role("status")).to_contain_text("there is nothing to replay")
+    expect(replay.get_by_role("status")).to_contain_text("No recorded executions to replay")
 
 
 def test_document_is_replayed_before_it_is_published_and_nothing_is_kept_of_it(page: Page, site: Site) -> None:
@@ -87,7 +87,7 @@ def test_document_is_replayed_before_it_is_published_and_nothing_is_kept_of_it(p
     page.get_by_role("button", name="New version").click()
     form = page.get_by_role("dialog")
     form.get_by_label("Document").fill(DOCUMENT.format(name="draft", timeout="4d"))
-    form.get_by_role("button", name="Replay it over recorded executions").click()
+    form.get_by_role("button", name="Replay recorded executions").click()
     expect(form.get_by_role("status")).to_contain_text("1 of 1 differs")
     link = form.get_by_role("link", name="order-1")
     faults = serious(page)

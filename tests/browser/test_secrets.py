@@ -46,7 +46,7 @@ def show_delivery(page: Page) -> None:
     """Every message, for this webhook is told of the runs of others, too; among them the one that is looked for."""
     row = page.get_by_role("row").filter(has_text="planted")
     row.get_by_role("button", name="Deliveries").click()
-    closed = page.get_by_role("button", name="Show the message")
+    closed = page.get_by_role("button", name="Show message")
     expect(closed.first).to_be_visible()
     for place in reversed(range(closed.count())):
         closed.nth(place).click()

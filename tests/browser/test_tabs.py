@@ -28,7 +28,7 @@ def person(browser: Browser, site: Site) -> Iterator[Page]:
 
 
 def sign_in(page: Page, email: str, password: str) -> None:
-    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Email").fill(email)
     page.locator("input[type=password]").fill(password)
     page.get_by_role("button", name="Sign in", exact=True).click()
 
@@ -52,7 +52,7 @@ def test_form_is_saved_into_the_tenant_of_its_tab_after_another_tab_went_elsewhe
     other.get_by_role("button", name="Tenant default").click()
     other.get_by_role("menuitem", name="Aardvark").click()
     expect(other.get_by_role("button", name="Tenant Aardvark")).to_be_visible()
-    person.get_by_role("button", name="Add the endpoint").click()
+    person.get_by_role("button", name="Create endpoint").click()
     expect(person.get_by_role("heading", level=1, name="typed in default")).to_be_visible()
     here, there = person.url, other.url
     third = person.context.new_page()
@@ -125,7 +125,7 @@ def test_link_to_a_tenant_of_others_says_so_and_leads_to_ones_own(browser: Brows
     with signed_in(browser, site, "outsider@example.com", "viewer") as page:
         page.goto("/t/annex/endpoints")
         expect(page.get_by_role("heading", name="You are not a member of this tenant")).to_be_visible()
-        expect(page.get_by_text("This address belongs to the tenant annex")).to_contain_text("outsider@example.com")
+        expect(page.get_by_text("not a member of the tenant annex")).to_contain_text("outsider@example.com")
         page.get_by_role("link", name="Go to default").click()
         expect(page.get_by_role("heading", level=1, name="Overview")).to_be_visible()
 

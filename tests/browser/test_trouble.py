@@ -37,7 +37,7 @@ def test_every_page_says_that_the_server_fails_and_offers_to_try_again(
     answering(troubled_page, FAILED)
     for path in read_by(shown):
         troubled_page.evaluate(GO, path)
-        expect(troubled_page.get_by_role("alert").first, path).to_contain_text("a wheel came off")
+        expect(troubled_page.get_by_role("alert").first, path).to_contain_text("A wheel came off")
         expect(troubled_page.get_by_role("button", name="Try again").first, path).to_be_visible()
     troubled_page.evaluate(GO, "/settings?tab=usage")
     expect(troubled_page.get_by_role("alert").first).to_be_visible()
@@ -61,7 +61,7 @@ def test_answer_that_is_none_of_ours_is_told_in_plain_words(troubled_page: Page)
 
 def test_what_is_not_there_leads_to_what_is(troubled_page: Page) -> None:
     troubled_page.goto("/endpoints/no-such")
-    troubled_page.get_by_role("link", name="To the endpoints").click()
+    troubled_page.get_by_role("link", name="Go to endpoints").click()
     expect(troubled_page.get_by_role("heading", level=1, name="Endpoints")).to_be_visible()
 
 
@@ -75,7 +75,7 @@ def test_session_that_ended_leads_from_every_page_to_the_login_and_back(
         came_from = "() => new URLSearchParams(location.search).get('from')"
         assert troubled_page.evaluate(came_from) == f"/t/default{path}", path
     troubled_page.unroute_all()
-    troubled_page.get_by_label("E-mail").fill(EMAIL)
+    troubled_page.get_by_label("Email").fill(EMAIL)
     troubled_page.locator("input[type=password]").fill(PASSWORD)
     troubled_page.get_by_role("button", name="Sign in", exact=True).click()
 
@@ -116,12 +116,12 @@ def test_server_that_is_gone_is_said_on_every_page_and_when_it_is_back_they_go_o
     banner = troubled_page.get_by_role("status", name="Server")
     site.stop()
     try:
-        expect(banner).to_contain_text("The server does not answer.")  # on a page that nobody touched
+        expect(banner).to_contain_text("The server is not responding.")  # on a page that nobody touched
         expect(troubled_page.get_by_label("Events: stale")).to_be_visible()
         troubled_page.evaluate(HURRY)
         for path in read_by(shown):
             troubled_page.evaluate(GO, path)
-            expect(troubled_page.get_by_role("alert").first, path).to_contain_text("does not answer")
+            expect(troubled_page.get_by_role("alert").first, path).to_contain_text("is not responding")
     finally:
         site.start_again()
     expect(banner).to_have_count(0)
@@ -149,7 +149,7 @@ def test_click_without_a_network_is_told_to_have_failed(troubled_page: Page, sit
 def test_cut_connection_is_said_at_the_login(browser_page: Page) -> None:
     browser_page.goto("/login")
     browser_page.route("**/api/**", lambda route: route.abort())
-    browser_page.get_by_label("E-mail").fill(EMAIL)
+    browser_page.get_by_label("Email").fill(EMAIL)
     browser_page.locator("input[type=password]").fill(PASSWORD)
     browser_page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(browser_page.get_by_role("alert")).to_contain_text("does not answer")
+    expect(browser_page.get_by_role("alert")).to_contain_text("is not responding")

@@ -11,16 +11,16 @@ def test_pause_without_an_end_says_that_it_lasts_until_it_is_resumed(page: Page,
     site.call("POST", f"/endpoints/{endpoint}/pause", {"reason": "moving"})
     page.goto(f"/endpoints/{endpoint}")
 
-    expect(page.get_by_role("alert").filter(has_text="Paused")).to_contain_text("moving. Until it is resumed.")
+    expect(page.get_by_role("alert").filter(has_text="Paused")).to_contain_text("moving. Until resumed.")
 
 
 def test_first_run_says_why_it_stands_where_it_stands(page: Page, site: Site) -> None:
     endpoint = site.add("fresh")["id"]
     page.goto(f"/endpoints/{endpoint}")
-    expect(page.get_by_text("Its first run stands at a place of its own within the interval")).to_be_visible()
+    expect(page.get_by_text("The first run is spread within the interval")).to_be_visible()
     site.run(endpoint)
 
-    expect(page.get_by_text("Its first run stands")).to_have_count(0)
+    expect(page.get_by_text("The first run is spread")).to_have_count(0)
 
 
 def test_failing_endpoint_names_buttons_of_the_page_and_no_commands(page: Page, site: Site) -> None:
@@ -38,6 +38,6 @@ def test_outcome_of_a_test_call_comes_into_sight(width: int, page: Page, site: S
     page.goto("/endpoints/new")
     page.get_by_label("Name").first.fill("tried")
     page.get_by_label("URL").first.fill(f"{site.shop}/ok")
-    page.get_by_role("button", name="Send a test call").click()
+    page.get_by_role("button", name="Send test call").click()
 
     expect(page.get_by_role("heading", name="Test call")).to_be_in_viewport()

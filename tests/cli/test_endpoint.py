@@ -6,19 +6,19 @@ from pathlib import Path
 from tests.cli.shell import Shell
 
 ENDPOINT_FIELDS = """
-    id name job description status url method headers body timeout_ms body_cap redirects_max accept_codes condition
-    cron interval_ms schedule timezone min_interval_ms max_interval_ms backoff jitter_ms spread misfire catch_up_max
-    max_lateness_ms on_lost_worker advice managed_by version created_at updated_at paused_until pause_reason
-    pause_author advice_may_resume parked_at parked_reason
+    id name job description runbook status url method headers body timeout_ms body_cap redirects_max accept_codes
+    condition cron interval_ms schedule timezone min_interval_ms max_interval_ms backoff jitter_ms spread misfire
+    catch_up_max max_lateness_ms on_lost_worker advice managed_by version created_at updated_at paused_until
+    pause_reason pause_author advice_may_resume parked_at parked_reason
     archived_at deferred_until failure_count not_before interval_hint one_shot_hint refused_advice next_run_at source
     run_requested_at running last_run_at last_status
 """.split()
 EVERY_OPTION = [
     *("--url", "https://example.com/report?day=1", "--method", "post", "--timeout", "2m", "--min-interval", "30s"),
     *("--max-interval", "2h", "--jitter", "5s", "--backoff", "monitor", "--job", "billing"),
-    *("--description", "the report", "--misfire", "catch_up", "--catch-up-max", "3", "--max-lateness", "10m"),
-    *("--on-lost-worker", "skip", "--body-cap", "2000", "--redirects-max", "2", "--no-spread"),
-    *("--accept-codes", "200", "--accept-codes", "204,404"),
+    *("--description", "the report", "--runbook", "Call Ann.", "--misfire", "catch_up", "--catch-up-max", "3"),
+    *("--max-lateness", "10m", "--on-lost-worker", "skip", "--body-cap", "2000", "--redirects-max", "2"),
+    *("--no-spread", "--accept-codes", "200", "--accept-codes", "204,404"),
     *("--condition", "status_code == 200", "--body", '{"kind":"daily"}', "--header", "Accept: */*"),
     *("--secret-header", "X-Pass: hunter2-hunter2"),
 ]
@@ -31,7 +31,7 @@ def test_what_is_added_is_shown_as_it_was_given(any_shell: Shell) -> None:
     assert added == shown
     assert set(shown) == set(ENDPOINT_FIELDS)
     wanted = {
-        "name": "report", "job": "billing", "description": "the report", "status": "active",
+        "name": "report", "job": "billing", "description": "the report", "runbook": "Call Ann.", "status": "active",
         "url": "https://example.com/report?••••", "method": "POST", "body": '{"kind":"daily"}', "timeout_ms": 120_000,
         "interval_ms": 3_600_000, "cron": None, "timezone": "UTC", "min_interval_ms": 30_000,
         "max_interval_ms": 7_200_000, "jitter_ms": 5_000, "backoff": "monitor", "spread": False, "misfire": "catch_up",

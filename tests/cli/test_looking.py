@@ -333,7 +333,7 @@ def test_migrate_says_what_it_did_and_that_nothing_was_left_to_do(shell: Shell) 
     first = shell.json("migrate")
     second = shell.json("migrate")
 
-    assert first["applied"][0] == "0001_foundation"
+    assert first["applied"][0] == "0001_initial"
     assert int(first["applied"][-1][:4]) == first["schema"]
     assert second == first | {"applied": []}
     assert "is up to date at schema" in shell.ok("migrate")

@@ -10,7 +10,7 @@ import pytest
 
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.model.tools import FINAL, TOOLS
-from mainspring.outbound.language_model import open_model
+from mainspring.outbound.language_model import PROVIDERS, open_model
 from mainspring.ports.planner import Budget, Conversation
 
 FINAL_TOOL = next(spec for spec in TOOLS if spec.name == FINAL)
@@ -206,3 +206,12 @@ async def test_token_and_call_budgets_end_a_session() -> None:
 def test_model_that_cannot_be_is_refused(name: str, url: str, key: str, words: str) -> None:
     with pytest.raises(Misconfigured, match=words):
         open_model(name, url, key)
+
+
+def test_model_whose_library_is_missing_is_refused_with_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PROVIDERS, "google", ("google.not_installed_here", "google"))
+
+    with pytest.raises(
+        Misconfigured, match=r"not installed \(google.not_installed_here\); install it with: pip install"
+    ):
+        open_model("google:small", "", "k")

@@ -16,7 +16,6 @@ from tests.harness.waiting import until_true
 from tests.stores.databases import query
 from tests.stores.test_events import numbered, numbers_of, read_on
 from tests.stores.test_planner import rule
-from tests.stores.test_tick_rows import migrate_to, script
 from tests.stores.world import START, FixedClock, add, an_endpoint, run_slot
 
 from mainspring.domain.endpoint import Tenant
@@ -31,7 +30,6 @@ SEEDS = 6
 WRITERS = 8
 TRANSACTIONS = 30  # of each writer
 UNMARKED = "ALTER TABLE event DISABLE TRIGGER event_writers"
-LAST_BEFORE = 19  # the last migration that ordered events by transactions
 
 
 @pytest.fixture
@@ -268,34 +266,6 @@ async def test_horizon_holds_at_any_number(reached: int, stores: Stores, postgre
 
     assert numbers_of(early) == [1]
     assert numbers_of(await read_on(stores, 10)) == list(range(1, 8))
-
-
-async def test_cursors_from_before_the_migration_go_on(postgres_empty_url: str, clock: FixedClock) -> None:
-    await migrate_to(postgres_empty_url, LAST_BEFORE)
-    cursors: list[str] = []
-    for number in range(3):
-        text = msgspec.json.encode(numbered(number)).decode()
-        await script(postgres_empty_url, "SET mainspring.tenant = '*'; " + INSERT.replace("$1", "'default'")
-                     .replace("$2", f"'{START}'").replace("$3", f"'{text}'"))  # fmt: skip
-        rows = await query(postgres_empty_url, "SELECT tx::text || '.' || seq || ':0' FROM event ORDER BY tx, seq")
-        cursors = [str(row[0]) for row in rows]
-
-    async with open_stores(postgres_empty_url, clock=clock) as stores:
-        await stores.runs.add_events(numbered(3))
-        read = [numbers_of(await read_on(stores, 2, cursor)) for cursor in ["", *cursors]]
-
-    assert read == [[0, 1, 2, 3], [1, 2, 3], [2, 3], [3]]
-
-
-async def test_process_of_the_version_before_skips_nothing_that_is_written_after_the_migration(
-    stores: Stores, postgres_url: str
-) -> None:
-    """Its question is still answered, by fewer rows: it waits until it is restarted with this version."""
-    await stores.runs.add_events(numbered(1))
-
-    shown = await query(postgres_url, "SELECT seq FROM event WHERE tx < pg_snapshot_xmin(pg_current_snapshot())")
-
-    assert shown == []
 
 
 async def test_events_of_a_writer_that_ends_are_read_without_being_asked_twice(

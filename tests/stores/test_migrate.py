@@ -4,37 +4,51 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.resources import files
+from pathlib import Path
+from shutil import copytree
 
 import asyncpg
+import pytest
 from tests.harness.postgres import as_superuser
 from tests.stores.databases import query
 from tests.stores.world import FixedClock, add, an_endpoint
 
+from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.endpoint import Tenant
+from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.migrate import migrate
 from mainspring.stores.queries import migrations
 from mainspring.wiring.stores import open_stores
 
 PACKAGE = "mainspring.stores.postgres"
 STALL_S_MAX = 1.5  # a quarter of a second of waiting, and what a busy machine adds
 READER_S = 4.0
-OLD = 19
+LATER = {
+    "9001_column": "ALTER TABLE schedule ADD COLUMN something text;",
+    "9002_index": "DROP INDEX CONCURRENTLY IF EXISTS delivery_by_error;\n"
+    "CREATE INDEX CONCURRENTLY delivery_by_error ON delivery (tenant_id, error);",
+    "9003_table": "CREATE TABLE something_else (tenant_id text PRIMARY KEY);",
+}
+
+
+@pytest.fixture
+def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a package that has the schema of today and three migrations after it."""
+    package = f"later_{tmp_path.name}"
+    copytree(str(files(PACKAGE).joinpath("migrations")), tmp_path / package / "migrations")
+    (tmp_path / package / "__init__.py").touch()
+    for name, text in LATER.items():
+        (tmp_path / package / "migrations" / f"{name}.sql").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    return package
 
 
 async def make_old(url: str) -> None:
-    """A database with an endpoint, at an earlier schema."""
-    owner = await asyncpg.connect(url)
-    try:
-        async with owner.transaction():
-            await owner.execute(
-                'CREATE TABLE schema_migration (number bigint PRIMARY KEY, name text COLLATE "C" NOT NULL, '
-                "applied_at timestamptz NOT NULL)"
-            )
-            for number, name, text in migrations(PACKAGE):
-                if number <= OLD:
-                    await owner.execute(text)
-                    await owner.execute("INSERT INTO schema_migration VALUES ($1, $2, clock_timestamp())", number, name)
-    finally:
-        await owner.close()
+    """Make a database that has the schema of today, before the later migrations."""
+    async with open_stores(url, clock=FixedClock()) as stores:
+        await stores.endpoints.put_tenant(Tenant("default", "default"))
+        await add(stores, an_endpoint())
 
 
 @asynccontextmanager
@@ -79,28 +93,39 @@ class Claims:
             await asyncio.sleep(0.01)
 
 
-async def migrate(url: str) -> tuple[str, ...]:
-    async with open_stores(url, clock=FixedClock()) as stores:
-        return (await stores.upkeep.facts()).migrated
+async def upgrade(url: str, package: str) -> tuple[str, ...]:
+    """Apply the migrations of a package as a starting process does; return the names of what was applied."""
+    database = PostgresDatabase(url, FixedClock(), pool_size=2, behind_bouncer=False, audit_keys=AuditKeys())
+    try:
+        return await migrate(database, package)
+    finally:
+        await database.aclose()
 
 
-async def test_claims_go_on_while_a_migration_waits_for_a_long_reader(postgres_empty_url: str) -> None:
+async def test_claims_go_on_while_a_migration_waits_for_a_long_reader(postgres_empty_url: str, later: str) -> None:
     await make_old(postgres_empty_url)
     claims = Claims(postgres_empty_url)
     async with claims.going_on():
         async with reading(postgres_empty_url):
-            migrating = asyncio.create_task(migrate(postgres_empty_url))
+            migrating = asyncio.create_task(upgrade(postgres_empty_url, later))
             ended, _ = await asyncio.wait((migrating,), timeout=READER_S)
             before = claims.count
         migrated = await migrating
 
-    expected = tuple(name for number, name, _ in migrations(PACKAGE) if number > OLD)
     assert not ended
     assert before > 20
     assert claims.longest_s < STALL_S_MAX
-    assert migrated == expected
-    is_valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'delivery_next'::regclass"
+    assert migrated == tuple(LATER)
+    is_valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'delivery_by_error'::regclass"
     assert await query(postgres_empty_url, is_valid) == [(True,)]
+
+
+async def test_new_table_of_a_tenant_is_guarded_after_its_migration(postgres_empty_url: str, later: str) -> None:
+    await make_old(postgres_empty_url)
+    await upgrade(postgres_empty_url, later)
+
+    guarded = "SELECT relrowsecurity, relforcerowsecurity FROM pg_class WHERE relname = 'something_else'"
+    assert await query(postgres_empty_url, guarded) == [(True, True)]
 
 
 async def test_without_the_short_wait_every_claim_waits_for_the_reader(postgres_empty_url: str) -> None:
@@ -118,32 +143,32 @@ async def test_without_the_short_wait_every_claim_waits_for_the_reader(postgres_
     assert claims.longest_s > STALL_S_MAX
 
 
-async def test_index_that_an_interrupted_migration_left_behind_is_built_again(postgres_empty_url: str) -> None:
+async def test_index_that_an_interrupted_migration_left_behind_is_built_again(
+    postgres_empty_url: str, later: str
+) -> None:
     await make_old(postgres_empty_url)
-    await query(postgres_empty_url, "CREATE INDEX delivery_next ON delivery (id)")
-    invalid = "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'delivery_next'::regclass"
+    await query(postgres_empty_url, "CREATE INDEX delivery_by_error ON delivery (id)")
+    invalid = "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'delivery_by_error'::regclass"
     await query(postgres_empty_url, invalid)
 
-    await migrate(postgres_empty_url)
+    await upgrade(postgres_empty_url, later)
 
     (built,) = await query(
         postgres_empty_url,
-        "SELECT indisvalid, pg_get_indexdef(indexrelid) FROM pg_index WHERE indexrelid = 'delivery_next'::regclass",
+        "SELECT indisvalid, pg_get_indexdef(indexrelid) FROM pg_index WHERE indexrelid = 'delivery_by_error'::regclass",
     )
     assert built[0] is True
-    assert "(subscription_id, status, next_attempt_at, id)" in str(built[1])
+    assert "(tenant_id, error)" in str(built[1])
 
 
-async def test_many_that_upgrade_at_once_all_succeed(postgres_empty_url: str) -> None:
+async def test_many_that_upgrade_at_once_all_succeed(postgres_empty_url: str, later: str) -> None:
     await make_old(postgres_empty_url)
 
-    migrated = await asyncio.gather(*(migrate(postgres_empty_url) for _ in range(3)))
+    migrated = await asyncio.gather(*(upgrade(postgres_empty_url, later) for _ in range(3)))
 
-    names = sorted(name for each in migrated for name in each)
-    assert set(names) == {name for number, name, _ in migrations(PACKAGE) if number > OLD}
-    async with open_stores(postgres_empty_url, clock=FixedClock()) as stores:
-        await stores.endpoints.put_tenant(Tenant("default", "default"))
-        await add(stores, an_endpoint())
+    assert {name for each in migrated for name in each} == set(LATER)
+    applied = await query(postgres_empty_url, "SELECT name FROM schema_migration WHERE number > 9000 ORDER BY number")
+    assert [name for (name,) in applied] == list(LATER)
 
 
 def test_migrations_that_build_concurrently_do_nothing_else() -> None:

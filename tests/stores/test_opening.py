@@ -3,7 +3,9 @@
 import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
 from pathlib import Path
+from shutil import copytree
 from threading import Barrier
 
 import apsw
@@ -16,6 +18,7 @@ from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.stores.endpoints import SqlEndpointStore
 from mainspring.stores.queries import load_queries, migrations, numbered
+from mainspring.stores.sqlite.connection import PACKAGE
 from mainspring.stores.sqlite.database import SqliteDatabase
 from mainspring.wiring.stores import open_stores
 
@@ -48,6 +51,24 @@ def names_of_migrations(url: str) -> tuple[str, ...]:
 
 async def test_first_opening_migrates_and_the_second_does_nothing(empty_url: str) -> None:
     assert [await open_once(empty_url), await open_once(empty_url)] == [names_of_migrations(empty_url), ()]
+
+
+async def test_later_migration_is_applied_once_to_a_file_with_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite://{tmp_path}/older.db"
+    async with open_stores(url, clock=FixedClock()) as stores:
+        await stores.endpoints.put_tenant(Tenant("acme", "Acme"))
+    copytree(str(files(PACKAGE).joinpath("migrations")), tmp_path / "later_sqlite" / "migrations")
+    (tmp_path / "later_sqlite" / "__init__.py").touch()
+    (tmp_path / "later_sqlite" / "migrations" / "9001_column.sql").write_text(
+        "ALTER TABLE tenant ADD COLUMN something TEXT NOT NULL DEFAULT 'kept'"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("mainspring.stores.sqlite.database.PACKAGE", "later_sqlite")
+
+    assert [await open_once(url), await open_once(url)] == [("9001_column",), ()]
+    assert await query(url, "SELECT name, something FROM tenant") == [("Acme", "kept")]
 
 
 async def test_file_that_needs_no_migration_is_opened_while_another_writes(tmp_path: Path) -> None:

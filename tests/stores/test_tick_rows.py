@@ -1,92 +1,18 @@
-"""What lies in the rows that ticks read and write: carried over from older schemas, and found by an index."""
-
-from pathlib import Path
+"""The rows that ticks read and write are found by an index."""
 
 import apsw
 import asyncpg
-import pytest
 from tests.stores.databases import file_of, is_sqlite, query
-from tests.stores.flow_world import SALT, a_ticker, a_workflow, publish, start, tick
+from tests.stores.flow_world import a_ticker, a_workflow, publish, start, tick
 from tests.stores.world import FixedClock
 
 from mainspring.domain.instant import to_us
 from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.queries import QUERIES as POSTGRES_QUERIES
 from mainspring.stores.postgres.queries import as_json
-from mainspring.stores.queries import migrations
 from mainspring.stores.sqlite.connection import QUERIES as SQLITE_QUERIES
-from mainspring.stores.workflow_rows import text_of
-from mainspring.wiring.stores import open_stores
-from mainspring.workflow.audit import seal, verify
-from mainspring.workflow.model import EntryDraft, ExecutionPhase, ExecutionState, Status
 
 WAITING = 3_000
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def older_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite://{tmp_path}/older.db"
-    return str(request.getfixturevalue("postgres_empty_url"))
-
-
-async def script(url: str, sql: str) -> None:
-    if is_sqlite(url):
-        file = apsw.Connection(str(file_of(url)))
-        file.execute(sql)
-        file.close()
-    else:
-        connection = await asyncpg.connect(url)
-        await connection.execute(sql)
-        await connection.close()
-
-
-async def migrate_to(url: str, newest: int) -> None:
-    kind, queries = ("sqlite", SQLITE_QUERIES) if is_sqlite(url) else ("postgres", POSTGRES_QUERIES)
-    at = "0" if is_sqlite(url) else "'2026-01-01Z'"
-    await script(url, queries["create_migration_table"])
-    for number, name, text in migrations(f"mainspring.stores.{kind}"):
-        if number <= newest:
-            await script(url, text)
-            await script(url, f"INSERT INTO schema_migration VALUES ({number}, '{name}', {at})")
-
-
-async def test_log_and_queue_of_an_older_schema_are_carried_over(older_url: str, clock: FixedClock) -> None:
-    await migrate_to(older_url, 7)
-    drafts = [
-        EntryDraft(0, "s0", "start", {"n": 1}, None, ""),
-        EntryDraft(0, "s0", "wait", None, {"until_tick": 5}, "c0" * 32),
-    ]
-    entries = seal("x1", SALT, 0, "", drafts)
-    state = ExecutionState(
-        "x1", SALT, "flow", 1, {}, ExecutionPhase.TIME, step="s0", visit=1, wake_tick=5, number=2, head=entries[-1].hash
-    )
-    await script(
-        older_url,
-        f"INSERT INTO execution VALUES ('x1', 'default', 'flow', 1, 0, '', NULL, '{SALT}', 'waiting', 's0', 5, 2, "
-        f"'{state.head}', '', '', 'ada', 0, 0, '{text_of(state)}')",
-    )
-    for entry in entries:
-        assert entry.input is not None
-        assert entry.output is not None
-        await script(
-            older_url,
-            f"INSERT INTO execution_entry VALUES ('x1', {entry.number}, {entry.tick}, 's0', '{entry.action}', "
-            f"'{entry.input_hash}', '{entry.output_hash}', '{entry.context}', '{entry.previous}', '{entry.hash}', "
-            f"'{entry.input.decode()}', '{entry.output.decode()}')",
-        )
-
-    async with open_stores(older_url, clock=clock) as stores:
-        await publish(stores, a_workflow({"wait": "5s"}, {"end": "done"}))
-        await stores.flows.workflows.clock(0, 1_000)
-        await tick(a_ticker(stores), clock, 6)
-        log = await stores.flows.logs.entries("default", "x1", 0, 10)
-        found = await stores.flows.workflows.execution("default", "x1")
-
-    assert log[:2] == entries
-    assert verify("x1", SALT, log).valid
-    assert found is not None
-    assert found.status is Status.COMPLETED
 
 
 async def test_tick_finds_its_work_by_index_among_many_that_wait(

@@ -1,6 +1,7 @@
 """The UI's sources: their types fit the API as it is now, and their unit tests pass."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -40,3 +41,17 @@ def test_types_fit_the_api(tmp_path: Path) -> None:
 
 def test_unit_tests_pass() -> None:
     node("node_modules/vitest/vitest.mjs", "run")
+
+
+def test_no_source_is_longer_than_500_lines_and_no_comment_wider_than_120_columns() -> None:
+    sources = [path for path in sorted((WEB / "src").rglob("*.ts*")) if path.name != "schema.d.ts"]
+    lines = {path.relative_to(WEB).as_posix(): path.read_text(encoding="utf-8").splitlines() for path in sources}
+    comment = re.compile(r"\s*(?://|/?\*)|.*[;,{] // ")
+
+    assert [name for name, found in lines.items() if len(found) > 500] == []
+    assert [
+        f"{name}:{place}"
+        for name, found in lines.items()
+        for place, line in enumerate(found, 1)
+        if len(line) > 120 and comment.match(line)
+    ] == []

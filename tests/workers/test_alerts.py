@@ -120,6 +120,17 @@ async def test_recovery_states_since_when_and_for_how_long_the_endpoint_failed(r
     assert lines[4] == "Last error: HTTP 500 Internal Server Error; expected 2xx"
 
 
+async def test_alert_carries_the_runbook_while_the_endpoint_fails_and_not_after(room: Newsroom) -> None:
+    await endpoint(room, runbook="Restart the queue.\nhttps://wiki.example.com/billing")
+    await alert(room, "failing", "recovered", failures=1)
+    await run_and_tell(room, FAILED)
+    await run_and_tell(room, OK)
+
+    (_, _, failing), (_, _, recovered) = room.mailbox.received
+    assert "What to do:\nRestart the queue.\nhttps://wiki.example.com/billing\n" in f"{failing}\n"
+    assert "What to do" not in recovered
+
+
 @pytest.mark.parametrize(("author", "titles"), [("rule:night", ["billing was paused by rule night"]), ("user:ann", [])])
 async def test_pause_by_advice_is_told_and_a_persons_is_not(room: Newsroom, author: str, titles: list[str]) -> None:
     made = await endpoint(room)

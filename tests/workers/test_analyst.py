@@ -16,6 +16,8 @@ from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import FOREVER
+from mainspring.domain.rules.judge import StoredRule
+from mainspring.domain.rules.rule import read_rule
 from mainspring.domain.run import Body, RunStatus
 from mainspring.domain.schedule.changes import Act, Change
 from mainspring.outbound.model_process import ToolCaller
@@ -173,6 +175,28 @@ async def test_nothing_is_applied_in_shadow_mode_and_nothing_is_asked_when_off(
     assert skipped is not None
     assert (skipped.status, skipped.detail.note) == ("skipped", "the planner is off here")
     assert silent.prompts == []
+
+
+async def test_session_is_told_why_it_runs_the_latest_response_the_rules_and_the_budget(
+    stores: Stores, watched: Endpoint
+) -> None:
+    rule = read_rule({"name": "deep", "when": "body.depth > 5", "interval": "30s"}, "rule-1")
+    stored = StoredRule("rule_1", "default", watched.job_id, watched.id, rule, START)
+    await stores.planner.add_rules([stored], Event(EventType.RULES_CHANGED, START, "default"))
+    await stores.endpoints.put_tenant(Tenant("default", "default", tokens_per_month=90_000))
+    script = Scripted(DONE)
+
+    await analyst(stores, script).look(watched)
+
+    (prompt,) = script.prompts
+    for words in (
+        "Why this session runs now: a person asked for it.",
+        "Latest response: success",
+        '<data>{"depth": 7',
+        "when body.depth > 5: every 30s for 1h",
+        "15 tool calls, 50,000 tokens and 60 s for this session; 90,000 tokens of the tenant for 2025-01",
+    ):
+        assert words in prompt
 
 
 async def test_no_call_is_made_over_the_token_quota(stores: Stores, watched: Endpoint) -> None:

@@ -6,12 +6,14 @@ from datetime import timedelta
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo
+from pydantic_ai.usage import RequestUsage
 
 from mainspring.domain.endpoint import POWERS, Endpoint, Power
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.model.session import estimated_tokens, fair_tokens
+from mainspring.domain.model.session import TOOL_CALLS_MAX, estimated_tokens, fair_tokens
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.cron import CRON
+from mainspring.outbound.watched_model import REPLY_CHARS_MAX
 from mainspring.ports.planner import Conversation, ProposalFilter
 from mainspring.ports.stores import Stores
 from mainspring.simulation.vault import NoVault
@@ -190,6 +192,76 @@ async def test_siblings_are_read_afresh_within_a_session(stores: Stores, watched
 @pytest.mark.parametrize(("reported", "counted"), [(0, 25), (-5, 25), (10**9, 25), (1, 25), (2, 2), (30, 30)])
 def test_missing_or_absurd_usage_is_replaced_by_an_estimate(reported: int, counted: int) -> None:
     assert fair_tokens(reported, estimated_tokens(100)) == counted
+
+
+async def test_reply_without_usage_counts_by_its_size_in_and_out(stores: Stores, watched: Endpoint) -> None:
+    long = "x" * 4_000
+
+    async def silent_about_usage(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        given = {**DONE[1], "reasoning": long}
+        return ModelResponse([ToolCallPart("submit_analysis", given)], usage=RequestUsage(output_tokens=1))
+
+    session = await analyst(stores, silent_about_usage).look(watched)
+
+    assert session is not None
+    assert session.tokens_out >= len(long) / 4
+    assert session.tokens_in > 100
+
+
+async def test_only_the_analysis_is_offered_when_the_tool_calls_are_used_up(stores: Stores, watched: Endpoint) -> None:
+    offered: list[int] = []
+
+    async def curious(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        offered.append(len(info.function_tools))
+        tool, given = ("get_latest_response", {}) if info.function_tools else DONE
+        return ModelResponse([ToolCallPart(tool, given)])
+
+    session = await analyst(stores, curious).look(watched)
+
+    assert session is not None
+    assert session.status == "done"
+    assert offered == [7] * TOOL_CALLS_MAX + [0]
+
+
+async def test_call_whose_arguments_are_no_object_is_recorded_and_refused(stores: Stores, watched: Endpoint) -> None:
+    parts = [ToolCallPart("propose_interval", '[20000, "deep"'), ToolCallPart(*DONE)]
+
+    async def malformed(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        return ModelResponse([parts.pop(0)])
+
+    session = await analyst(stores, malformed).look(watched)
+
+    assert session is not None
+    (call,) = session.detail.tool_calls
+    assert (call.tool, call.arguments) == ("propose_interval", {"not an object": '[20000, "deep"'})
+    assert call.result == "refused: its arguments are no JSON object"
+    assert (await get(stores, watched)).interval_hint is None
+
+
+async def test_reply_beyond_the_allowed_characters_ends_the_session(stores: Stores, watched: Endpoint) -> None:
+    async def verbose(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        return ModelResponse([ToolCallPart("submit_analysis", {**DONE[1], "reasoning": "x" * REPLY_CHARS_MAX})])
+
+    session = await analyst(stores, verbose).look(watched)
+
+    assert session is not None
+    assert session.status != "done"
+    assert f"is beyond the {REPLY_CHARS_MAX} allowed" in session.detail.note
+
+
+async def test_session_that_ends_in_silence_is_incomplete(stores: Stores, watched: Endpoint) -> None:
+    class Silent:
+        name = "silent"
+
+        async def converse(self, *_: object) -> Conversation:
+            return Conversation(tokens_in=5)
+
+    looking = Analyst(stores, Silent(), NoVault(), TimeOrderedIds(), CRON, AnalystOptions("a"))
+
+    session = await looking.look(watched)
+
+    assert session is not None
+    assert (session.status, session.detail.warnings) == ("incomplete", ("missing_final_tool", "missing_reasoning"))
 
 
 def test_breaker_rests_after_refusals_and_honours_retry_after() -> None:

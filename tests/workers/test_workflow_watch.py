@@ -2,6 +2,8 @@
 
 from mainspring.domain.event import Event, EventType
 from mainspring.observe import Metrics
+from mainspring.outbound.checkpoints import CheckpointSigner
+from mainspring.outbound.vault import KeyRing
 from mainspring.ports.stores import Stores
 from mainspring.ports.workflow_health import read_workflow_health
 from mainspring.workers.workflow_watch import WorkflowWatch
@@ -25,6 +27,25 @@ async def test_lowering_partitions_leaves_no_execution_behind(stores: Stores, cl
     await tick(a_ticker(stores, "new", (0,), adopts=True), clock, 30)
 
     assert {(await get(stores, name)).status for name in names} == {Status.COMPLETED}
+
+
+async def test_last_ticks_of_partitions_beyond_the_configured_ones_are_signed(
+    stores: Stores, clock: FixedClock
+) -> None:
+    await eight_in_four_partitions(stores)
+    await tick(a_ticker(stores, "old", range(4), lock_ttl_ms=1_000), clock, 30)
+    await tick(a_ticker(stores, "older", range(4), lock_ttl_ms=1_000), clock, 30)  # ended, and nothing was signed
+    views = await stores.flows.partitions.views(clock.now())
+    assert all(view.ticks and view.waits_since is None for view in views)
+    ticker = a_ticker(stores, "new", (0,), adopts=True, checkpoint_s=0)
+    ticker._signer = CheckpointSigner(KeyRing(bytes(32)))
+
+    await tick(ticker, clock, 5)
+
+    for view in views:
+        assert len(await stores.flows.logs.checkpoints(view.partition, view.ticks - 1, 1)) == 1
+    await ticker._adopt()
+    assert ticker._adopted == ()
 
 
 async def test_ticker_that_owns_some_partitions_adopts_none(stores: Stores, clock: FixedClock) -> None:

@@ -1,12 +1,15 @@
 """The turns of one tick: whoever asks for them in parts gets the same as who asks for all."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 from msgspec.structs import replace
 
+from mainspring.domain.instant import rfc3339
 from mainspring.workflow.audit import GENESIS, verify
-from mainspring.workflow.model import ExecutionPhase, ExecutionState, LogicalClock, Workflow
+from mainspring.workflow.model import NEWEST_FORMAT, ExecutionPhase, ExecutionState, LogicalClock, Workflow
+from mainspring.workflow.replay import replay
 from mainspring.workflow.tick import ReadyExecution, TickRun
 from tests.workflow.stage import EPOCH, SALT, a_workflow
 
@@ -45,3 +48,16 @@ def test_fault_in_one_execution_stops_that_one_alone() -> None:
     ]
     assert moved[3].state.error == "KeyError: 'gone'"
     assert verify("x3", SALT, moved[3].entries).valid
+
+
+def test_late_turn_counts_as_the_clock_did_before_it_was_repaired() -> None:
+    workflow = a_workflow({"wait": {"until": rfc3339(EPOCH + timedelta(minutes=1))}}, {"end": "done"})
+    day = timedelta(days=1)
+    clock = LogicalClock(20, EPOCH - day, 1_000, ((0, EPOCH), (10, EPOCH - day)))
+    state = ExecutionState("x1", SALT, workflow.name, 1, {}, wake_tick=5, format=NEWEST_FORMAT)
+    ready = ReadyExecution("x1", "default", workflow.name, 1, lambda: state)
+
+    (moved,) = TickRun([ready], lambda *_: workflow, clock, 0, 1, GENESIS, 1).close().moved
+
+    assert (moved.entries[0].tick, moved.state.wake_tick) == (5, 60)
+    assert replay(workflow, moved.entries, SALT, clock.epoch, 1_000, clock.zeros).identical

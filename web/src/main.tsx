@@ -9,12 +9,13 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Problem } from "./api/client";
 import { watchReach } from "./api/reach";
-import { begin, makeRouter } from "./router";
+import { makeRouter, prefetch } from "./router";
 import { theme } from "./theme";
 import { TimeModeProvider } from "./time/When";
 
 const PATIENCE_MS = 400;
-// A machine without a network still reaches a server on it; and a click that waits for one would act when nobody expects it.
+// A machine without a network still reaches a server on it; and a click that waits for one would act when nobody
+// expects it.
 const networkMode = "always";
 const client = new QueryClient({
   defaultOptions: {
@@ -31,7 +32,7 @@ const client = new QueryClient({
 });
 watchReach();
 const router = makeRouter(client);
-begin(router);
+prefetch(router);
 // The frame of the document stays until the page can take its place; where that takes long, the page says so itself.
 await Promise.race([router.load(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
 

@@ -10,7 +10,6 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { onSessionOver, Problem, unreachable } from "./api/client";
-import { executionQuery, executionsQuery, workflowQuery, workflowsQuery } from "./api/flows";
 import { plannerQuery } from "./api/planner";
 import {
   activityQuery,
@@ -31,20 +30,26 @@ import { onReachedAgain } from "./api/reach";
 import { forgetVisit, sessionQuery, wasHere } from "./api/session";
 import { addressOf, ownAddress, pathOf, tabTenant } from "./api/tenant";
 import type { EndpointFilters, EventFilters, ExecutionFilters, RunFilters } from "./api/types";
+import { executionQuery, executionsQuery, workflowQuery, workflowsQuery } from "./api/workflows";
 import { Broken, Missing, PendingPage } from "./parts/Outcomes";
+import { afterPaint } from "./shell/afterPaint";
 import { hasEdits } from "./shell/edits";
-import { painted } from "./shell/painted";
 import { Shell } from "./shell/Shell";
 import { askToSignIn } from "./shell/SignInAgain";
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-/** The parameters we know, as text; others are left out. The server checks their values, and the page shows its answer. */
+/**
+ * The parameters we know, as text; others are left out. The server checks their values, and the page shows its answer.
+ */
 const only =
   <Search extends object>(...names: (keyof Search & string)[]) =>
   (search: Record<string, unknown>) =>
     Object.fromEntries(names.flatMap((name) => (text(search[name]) ? [[name, text(search[name])]] : []))) as Search;
 
-/** A page's code when it is asked for. Where it cannot be had the router loads the whole page anew, which is right after an upgrade, but leaves nothing of ours where the server is gone. */
+/**
+ * A page's code when it is asked for. Where it cannot be had the router loads the whole page anew, which is right
+ * after an upgrade, but leaves nothing of ours where the server is gone.
+ */
 const lazyRouteComponent = <Module extends Record<string, unknown>, Name extends keyof Module>(
   load: () => Promise<Module>,
   name: Name,
@@ -82,7 +87,7 @@ function reading<Params extends object, Search extends object>(
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet, notFoundComponent: Missing });
 
 /** Who is signed in has nothing to do at the login. */
-async function passBy(client: QueryClient, from: string | undefined): Promise<void> {
+async function redirectIfSignedIn(client: QueryClient, from: string | undefined): Promise<void> {
   if (!wasHere() || !(await client.ensureQueryData(sessionQuery).catch(() => null))) return;
   throw redirect({ href: ownAddress(from), reloadDocument: true });
 }
@@ -94,7 +99,7 @@ const login = createRoute({
   beforeLoad: (given: unknown) => {
     // unknown for the same reason
     const { context, search } = given as { context: { client: QueryClient }; search: { from?: string } };
-    return passBy(context.client, search.from);
+    return redirectIfSignedIn(context.client, search.from);
   },
   component: lazyRouteComponent(() => import("./pages/Login"), "Login"),
 });
@@ -120,7 +125,7 @@ const inside = createRoute({
   id: "inside",
   component: Shell,
   beforeLoad: async ({ context, location, cause }) => {
-    if (cause === "stay") await painted(); // from one page to the next: where one goes is marked at once
+    if (cause === "stay") await afterPaint(); // from one page to the next: where one goes is marked at once
     try {
       await context.client.ensureQueryData(sessionQuery);
     } catch (fault) {
@@ -329,7 +334,7 @@ export function makeRouter(client: QueryClient) {
 }
 
 /** Ask for the session, the page's code and what it reads at once: one after the other is three times the wait. */
-export function begin(router: ReturnType<typeof makeRouter>): void {
+export function prefetch(router: ReturnType<typeof makeRouter>): void {
   const { client } = router.options.context;
   for (const match of router.matchRoutes(router.latestLocation)) {
     const route = router.routesById[match.routeId as keyof typeof router.routesById] as AnyRoute;

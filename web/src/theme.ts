@@ -1,6 +1,7 @@
 import { Badge, Button, Card, createTheme, Drawer, Modal, Notification, Tooltip } from "@mantine/core";
 
-// Dialogs do not lock the scrolling of what is behind them: that is a new style for every element of the page (and `styles.css` contains it).
+// Dialogs do not lock the scrolling of what is behind them: that is a new style for every element of the page (and
+// `styles.css` contains it).
 export const theme = createTheme({
   primaryColor: "cyan",
   primaryShade: 9,

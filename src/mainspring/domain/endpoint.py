@@ -23,6 +23,7 @@ INTERVAL_MS_MAX = 366 * 86_400_000
 LIMIT_MS_MIN = 1_000  # a limit below one second would let a hint turn an endpoint into a load test
 CATCH_UP_MAX = 100
 DESCRIPTION_MAX = 10_000
+RUNBOOK_MAX = 2_000  # a message on a phone has room for no more
 LOST_WORKERS_MAX = 5  # in a row; then the endpoint is parked: it may be what kills them
 
 
@@ -121,6 +122,14 @@ class EndpointConfig(Struct, frozen=True):
     timezone: Annotated[str, About("Time zone of cron.", examples=("Europe/Berlin",))] = "UTC"
     job: Annotated[str, About("Job that the endpoint belongs to; created if new.")] = "default"
     description: Annotated[str, About("What the endpoint is for.", most=DESCRIPTION_MAX)] = ""
+    runbook: Annotated[
+        str,
+        About(
+            "What to do when the endpoint fails: a link or a few lines. Sent with its alerts.",
+            most=RUNBOOK_MAX,
+            examples=("https://wiki.example.com/billing",),
+        ),
+    ] = ""
     min_interval_ms: Annotated[
         int | None,
         About(

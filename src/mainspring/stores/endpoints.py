@@ -1,6 +1,7 @@
 """Jobs, endpoints and tenants."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
@@ -49,8 +50,10 @@ class SqlEndpointStore:
         self._wake()
 
     async def endpoint(self, tenant_id: str, name_or_id: str) -> Endpoint | None:
-        async with self._db.reading(tenant_id) as session:
-            rows = await session.rows("endpoint", tenant_id, name_or_id)
+        async def work(session: Session) -> tuple[Session, list[Row]]:
+            return session, await session.rows("endpoint", tenant_id, name_or_id)
+
+        session, rows = await self._db.run_read(work, tenant_id)
         return endpoint_row(session, rows[0]) if rows else None
 
     async def endpoints(self, tenant_id: str, wanted: EndpointFilter) -> list[Endpoint]:
@@ -99,8 +102,7 @@ class SqlEndpointStore:
             await add_events(session, [event])
 
     async def jobs(self, tenant_id: str) -> list[Job]:
-        async with self._db.reading(tenant_id) as session:
-            return await read_jobs(session, tenant_id)
+        return await self._db.run_read(partial(read_jobs, tenant_id=tenant_id), tenant_id)
 
     async def put_job(self, job: Job, event: Event) -> None:
         async with self._db.transaction(job.tenant_id) as session:
@@ -111,8 +113,7 @@ class SqlEndpointStore:
             await add_events(session, [event])
 
     async def tenant(self, tenant_id: str) -> Tenant | None:
-        async with self._db.reading(tenant_id) as session:
-            found = await read_tenants(session, [tenant_id])
+        found = await self._db.run_read(partial(read_tenants, ids=[tenant_id]), tenant_id)
         return found[0] if found else None
 
     async def put_tenant(self, tenant: Tenant, event: Event | None = None) -> None:

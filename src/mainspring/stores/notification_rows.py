@@ -24,10 +24,6 @@ STATE_INSTANTS = tuple(index for index, column in enumerate(STATE_COLUMNS) if co
 _CONFIG: msgspec.json.Decoder[Webhook | Alert] = msgspec.json.Decoder(Webhook | Alert)
 
 
-def is_instant(column: str) -> bool:
-    return column.endswith(("_at", "since"))
-
-
 def subscription_values(each: Subscription, t: Codec = as_it_is) -> tuple[object, ...]:
     return (
         each.id, each.tenant_id, each.kind, each.name, msgspec.json.encode(each.config).decode(), each.enabled,

@@ -7,7 +7,7 @@ The order of a list is the order of its query's parameters, so every list is use
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -24,10 +24,9 @@ from mainspring.domain.text import clean_text
 
 JOB = "job"  # a field of an endpoint's configuration that is read by a join, and written as `job_id`
 _CONFIGURED = tuple(name for name in EndpointConfig.__struct_fields__ if name != JOB)
-CONFIG_COLUMNS = (
-    "id", "tenant_id", "job_id", *_CONFIGURED, "host", "created_at", "updated_at", "version", "archived_at",
-    "managed_by",
-)  # fmt: skip
+_IDS = ("id", "tenant_id", "job_id")
+_KEPT = ("host", "created_at", "updated_at", "version", "archived_at", "managed_by")
+CONFIG_COLUMNS = (*_IDS, *_CONFIGURED, *_KEPT)
 STATE_COLUMNS = (
     "job_active", "parked_at", "parked_reason", "paused_until", "pause_reason", "deferred_until",
     "failure_count", "not_before",
@@ -38,7 +37,7 @@ STATE_COLUMNS = (
     "last_run_at", "last_status", "last_duration_ms", "ran_from_at", "ran_until_at",
     "pause_author", "advice_may_resume", "refused_advice",
 )  # fmt: skip
-ENDPOINT_COLUMNS = (*CONFIG_COLUMNS, *STATE_COLUMNS, JOB)
+ENDPOINT_COLUMNS = (*_IDS, *EndpointConfig.__struct_fields__, *_KEPT, *STATE_COLUMNS)
 ENDPOINT_INSTANTS = [
     index
     for index, column in enumerate(ENDPOINT_COLUMNS)
@@ -116,34 +115,34 @@ def _decoders() -> dict[str, Callable[[Any], Any]]:
 
 
 _DECODED = [(ENDPOINT_COLUMNS.index(column), decode) for column, decode in _decoders().items()]
+# Where the parts of a row are. The fields of an Endpoint are in the order of its columns, but for the ids, which come
+# after the configuration, and the eight columns of the hints, which are two fields.
+_CONFIG_END = len(_IDS) + len(EndpointConfig.__struct_fields__)
 _HINTS = ENDPOINT_COLUMNS.index("hint_interval_ms")
-# The columns by the fields of an Endpoint. The eight of the hints are two fields, put in where the first of them is.
-_FIRST = {"interval_hint": "hint_interval_ms", "one_shot_hint": "hint_one_shot_at"}
-_FIELDS = itemgetter(*(ENDPOINT_COLUMNS.index(_FIRST.get(name, name)) for name in Endpoint.__struct_fields__))
-_ENCODED: dict[str, Callable[[Any], str]] = {
-    "action": lambda action: _encode(action).decode(),
-    **{field.name: ",".join for field in CONFIG_FIELDS if field.kind is FieldKind.CHOICES},
-}
+_ENCODED: list[tuple[int, Callable[[Any], str]]] = [
+    (CONFIG_COLUMNS.index("action"), lambda action: _encode(action).decode()),
+    *((CONFIG_COLUMNS.index(field.name), ",".join) for field in CONFIG_FIELDS if field.kind is FieldKind.CHOICES),
+]
+_CONFIG = attrgetter(*CONFIG_COLUMNS)
 
 
 def endpoint_from(row: Sequence[Any]) -> Endpoint:
     """An Endpoint from ENDPOINT_COLUMNS, its instants already datetimes; the columns are typed by the schema."""
-    values = list(row)
+    r = list(row)
     for index, decode in _DECODED:
-        values[index] = decode(values[index])
-    h = _HINTS
-    values[h] = None if values[h] is None else IntervalHint(*values[h : h + 4])
-    values[h + 4] = None if values[h + 4] is None else OneShotHint(*values[h + 4 : h + 8])
-    return Endpoint(*_FIELDS(values))
+        r[index] = decode(r[index])
+    c, h = _CONFIG_END, _HINTS
+    interval_hint = None if r[h] is None else IntervalHint(*r[h : h + 4])
+    one_shot_hint = None if r[h + 4] is None else OneShotHint(*r[h + 4 : h + 8])
+    fields = (*r[3:c], r[0], r[1], r[2], *r[c:h], interval_hint, one_shot_hint, *r[h + 8 :])
+    return Endpoint(*fields)
 
 
 def config_values(endpoint: Endpoint) -> tuple[object, ...]:
-    return tuple([_config_value(endpoint, column) for column in CONFIG_COLUMNS])
-
-
-def _config_value(endpoint: Endpoint, column: str) -> object:
-    value = getattr(endpoint, column)
-    return _ENCODED[column](value) if column in _ENCODED else value
+    values = list(_CONFIG(endpoint))
+    for index, encode in _ENCODED:
+        values[index] = encode(values[index])
+    return tuple(values)
 
 
 def state_values(endpoint: Endpoint, t: Codec = as_it_is) -> tuple[object, ...]:

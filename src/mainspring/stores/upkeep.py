@@ -38,10 +38,13 @@ class SqlUpkeepStore:
         async with self._db.reading() as session:
             if not await session.value("any_expired_proposal", await session.now()):
                 return 0
-        async with self._db.transaction() as session:
+
+        async def work(session: Session) -> int:
             events = await expire_proposals(session, limit)
             await add_events(session, events)
-        return len(events)
+            return len(events)
+
+        return await self._db.run_long(work)
 
     async def backlog(self, late_ms: int) -> Backlog:
         async def work(session: Session) -> Backlog:

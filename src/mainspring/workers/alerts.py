@@ -149,7 +149,7 @@ class AlertWriter:
             error = endpoint.pause_reason
         elif turn.state.trouble is AlertKind.PROPOSAL_WAITING:
             error, by = str(turn.data.get("reason") or ""), author_in_words(str(turn.data.get("author") or "advice"))
-        return AlertFacts(endpoint.name, since, failures, error, endpoint.next_run_at, link, by)
+        return AlertFacts(endpoint.name, since, failures, error, endpoint.next_run_at, link, by, endpoint.runbook)
 
     def _link(self, tenant_id: str, path: str) -> str:
         """The URL of a page; it names the tenant, so it opens in that tenant whichever one the reader works in."""

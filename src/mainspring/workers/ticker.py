@@ -26,7 +26,16 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
-from mainspring.ports.workflows import Checkpoint, Lead, PartitionLock, Published, Signer, TickLoad, WorkflowStores
+from mainspring.ports.workflows import (
+    Checkpoint,
+    Lead,
+    PartitionLock,
+    PartitionView,
+    Published,
+    Signer,
+    TickLoad,
+    WorkflowStores,
+)
 from mainspring.settings import Settings
 from mainspring.workers.tasks import end_tasks
 from mainspring.workers.tick_retention import forget_ticks
@@ -169,14 +178,20 @@ class Ticker:
             self._lead_on(lead, await forget_ticks(self._stores, lead, self._signer, before, self._options.lock_ttl_ms))
 
     async def _adopt(self) -> None:
-        """Finds partitions beyond the configured ones with waiting executions: they need a writer like any other."""
+        """Finds partitions beyond the configured ones that need a writer: executions wait, or the end is not signed."""
         self._adopted_s = time.monotonic()
         views = await self._stores.partitions.views(await self._stores.workflows.now())
-        waiting = {each.partition for each in views if each.waits_since is not None}
-        found = tuple(sorted(waiting - set(self._options.partitions)))
+        others = [each for each in views if each.partition not in self._options.partitions]
+        needy = [each.partition for each in others if each.waits_since or await self._is_unsigned(each)]
+        found = tuple(sorted(needy))
         if new := set(found) - set(self._adopted):
             log.info("partitions adopted", partitions=sorted(new))
         self._adopted = found
+
+    async def _is_unsigned(self, view: PartitionView) -> bool:
+        if self._signer is None or view.ticks == 0:
+            return False
+        return not await self._stores.logs.checkpoints(view.partition, view.ticks - 1, 1)
 
     async def _keep_ticking(self) -> None:
         while True:

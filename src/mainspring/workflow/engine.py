@@ -17,6 +17,7 @@ from mainspring.workflow.log_records import given_of, repairs_of, request_of, st
 from mainspring.workflow.model import (
     CLOCK_FORMAT,
     ENDED,
+    PIECES_FORMAT,
     STATUS_OF,
     Advance,
     AnyStep,
@@ -85,9 +86,9 @@ class _Turn:
     """The working copy of one state; the original state is never changed."""
 
     __slots__ = (
-        "attempt", "clock", "context", "context_bytes", "drafts", "effects", "error", "events", "is_stale", "key",
-        "outcome", "paused", "phase", "queue", "queues", "state", "step", "steps", "taken", "tick", "vars", "visit",
-        "visits", "wake_tick", "withdrawn", "workflow",
+        "attempt", "clock", "context", "context_bytes", "drafts", "effects", "error", "events", "in_pieces", "is_stale",
+        "key", "outcome", "paused", "phase", "queue", "queues", "state", "step", "steps", "taken", "tick", "vars",
+        "visit", "visits", "wake_tick", "withdrawn", "workflow",
     )  # fmt: skip
 
     def __init__(self, workflow: Workflow, state: ExecutionState, clock: LogicalClock) -> None:
@@ -108,6 +109,7 @@ class _Turn:
         self.taken = state.taken
         self.queue = state.queue
         self.queues = state.format >= 2
+        self.in_pieces = state.format >= PIECES_FORMAT
         self.visits = state.visits
         self.outcome = state.outcome
         self.error = state.error
@@ -473,7 +475,7 @@ class _Turn:
     def data(self, *texts: str) -> dict[str, object]:
         """The variables that these expressions read."""
         read = {root: self.variable(root) for text in texts for root in roots_of(text)}
-        return Values(read, self.workflow.numbers) if self.queues else read
+        return Values(read, self.workflow.numbers, in_pieces=self.in_pieces) if self.queues else read
 
     def variable(self, root: str) -> object:
         match root:

@@ -22,7 +22,7 @@ from mainspring.domain.expressions.condition import (
     shape_of,
     worst_work,
 )
-from mainspring.domain.expressions.map_order import in_order, ordered, tokens_of
+from mainspring.domain.expressions.map_order import PIECES_FROM, in_order, in_pieces, ordered, pieces, tokens_of
 from mainspring.domain.text import clean_text
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ ZONED: Final = frozenset(
     "getMilliseconds".split()
 )
 DEPTH_MAX: Final = 64
+PIECES_FROM_BYTES: Final = 2 * PIECES_FROM  # an element has two bytes of JSON at least
 INPUTS: Final = ("input", "contact")
 _KINDS: Final = {"text": "STRING", "integer": "INT", "number": "DOUBLE", "boolean": "BOOL"}
 _BARE: Final = re.compile(r"(?:input|contact)\.\w+")
@@ -65,14 +66,16 @@ class Names(NamedTuple):
 
 class Values(dict[str, object]):
     """The variables of an execution of format 2: failures name the missing field, and inputs declared as `number`
-    (`numbers`) are fractions in every expression that does more than read them.
+    (`numbers`) are fractions in every expression that does more than read them. From format 3 on, loops that build
+    lists are evaluated in pieces.
     """
 
-    __slots__ = ("numbers",)
+    __slots__ = ("in_pieces", "numbers")
 
-    def __init__(self, values: Mapping[str, object], numbers: frozenset[str]) -> None:
+    def __init__(self, values: Mapping[str, object], numbers: frozenset[str], *, in_pieces: bool = False) -> None:
         super().__init__(values)
         self.numbers = numbers
+        self.in_pieces = in_pieces
 
     def seen_by(self, text: str) -> Mapping[str, object]:
         if not self.numbers or _BARE.fullmatch(text.strip()):
@@ -111,19 +114,19 @@ def check_expression(text: str, names: Names, *, is_condition: bool) -> str:
 def evaluate(text: str, data: Mapping[str, object], size: int) -> object:
     """The value as plain data, or a Failure. `size` is the size of the values in `data` as JSON, in bytes."""
     if not isinstance(data, Values):
-        return _evaluate(text, data, size)
-    answer = _evaluate(text, data.seen_by(text), size)
+        return _evaluate(text, data, size, in_pieces=False)
+    answer = _evaluate(text, data.seen_by(text), size, in_pieces=data.in_pieces)
     return Failure(_missing(text, data, answer.text)) if isinstance(answer, Failure) else answer
 
 
-def _evaluate(text: str, data: Mapping[str, object], size: int) -> object:
+def _evaluate(text: str, data: Mapping[str, object], size: int, *, in_pieces: bool) -> object:
     shape = shape_of(text)
     work = worst_work(shape, size + len(text), size if shape.loops else 0)
     if work > WORK_MAX:
         return Failure(f"may touch {work:.0f} bytes; at most {WORK_MAX} are allowed; nest fewer loops")
     try:
         with lists_returned():
-            answer = _compiled(text).eval(data=data)
+            answer = _compiled(text, in_pieces and size > PIECES_FROM_BYTES).eval(data=data)
             kind, plain = answer.type().name(), answer.plain_value()
     except (
         RuntimeError,
@@ -302,18 +305,22 @@ def _suggestion(root: str, names: Names) -> str:
 
 
 @lru_cache(maxsize=1_000)
-def _environment(roots: tuple[str, ...] = ROOTS, types: tuple[tuple[str, str], ...] = ()) -> "cel.Env":
+def _environment(
+    roots: tuple[str, ...] = ROOTS, types: tuple[tuple[str, str], ...] = (), *, in_pieces: bool = False
+) -> "cel.Env":
     from cel_expr_python import cel  # takes 40 ms; delayed until the first expression
 
     kinds = cel.Type
     variables = {root: kinds.INT if root == "tick" else kinds.DYN for root in roots}
     variables |= {f"input_{name}": getattr(kinds, _KINDS[kind]) for name, kind in types}
-    return cel.NewEnv(variables=variables, functions=[in_order()])
+    return cel.NewEnv(variables=variables, functions=[in_order(), *(pieces() if in_pieces else ())])
 
 
 @lru_cache(maxsize=CACHE_MAX)
-def _compiled(text: str) -> "cel.Expression":
-    return _environment().compile(ordered(text))
+def _compiled(text: str, is_large: bool) -> "cel.Expression":
+    if not is_large:
+        return _environment().compile(ordered(text))
+    return _environment(in_pieces=True).compile(in_pieces(ordered(text)))
 
 
 @lru_cache(maxsize=CACHE_MAX)

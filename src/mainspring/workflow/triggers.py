@@ -19,7 +19,7 @@ from mainspring.domain.errors import did_you_mean
 from mainspring.domain.notify.subscription import AlertKind
 from mainspring.domain.run import RunStatus
 from mainspring.workflow.audit import canonical
-from mainspring.workflow.expression import Failure, Names, judge
+from mainspring.workflow.expression import Failure, Names, Values, judge
 from mainspring.workflow.model import Parameter, WorkflowTrigger
 from mainspring.workflow.reader import Reader
 from mainspring.workflow.template import render, render_text
@@ -67,7 +67,8 @@ def may_match(trigger: WorkflowTrigger, occasion: Occurrence) -> bool:
 
 def answer(trigger: WorkflowTrigger, occasion: Occurrence) -> TriggerMatch | Failure | None:
     """The action of the trigger, None if its condition is false, a Failure if it cannot be evaluated."""
-    data, size = {"event": occasion.event}, len(canonical(occasion.event)) + 256
+    data = Values({"event": occasion.event}, frozenset(), in_pieces=True)
+    size = len(canonical(occasion.event)) + 256
     if trigger.where:
         holds = judge(trigger.where, data, size)
         if isinstance(holds, Failure):

@@ -4,6 +4,7 @@ import { learnServerTime } from "../time/clock";
 import { noteReached, noteUnreached } from "./reach";
 import type { paths } from "./schema";
 import { tenantHeader } from "./tenant";
+import { noteWritten } from "./written";
 
 export type Fault = { detail: string; pointer?: string; parameter?: string };
 
@@ -32,12 +33,14 @@ export const UNREACHABLE = 0;
 export const unreachable = () =>
   new Problem(
     UNREACHABLE,
-    "Server not reached",
-    "The server does not answer. Is it running, and is this machine online?",
+    "Server unreachable",
+    "The server is not responding. Check that it is running and that this machine is online.",
   );
 
 let signInAgain = (): Promise<boolean> => Promise.resolve(false);
-/** What happens when an answer says that the session is over: true means that the person signed in, so ask once more. */
+/**
+ * What happens when an answer says that the session is over: true means that the person signed in, so ask once more.
+ */
 export function onSessionOver(listener: () => Promise<boolean>): void {
   signInAgain = listener;
 }
@@ -69,6 +72,7 @@ export const api = createClient<paths>({ baseUrl: location.origin, fetch: send, 
 api.use({
   onRequest({ request }) {
     for (const [name, value] of Object.entries(tenantHeader())) request.headers.set(name, value);
+    noteWritten(request);
     return request;
   },
   onResponse({ response }) {
@@ -93,15 +97,24 @@ export async function read<T>(path: string): Promise<T> {
   throw toProblem(response, body);
 }
 
+/**
+ * With a capital at its start, unless that is a name such as `min_interval`. The command line shares the server's
+ * words.
+ */
+export const sentence = (detail: string): string =>
+  /^[a-z]+[ ,:;]/.test(detail) ? detail.charAt(0).toUpperCase() + detail.slice(1) : detail;
+
 export function toProblem(response: Response, body: unknown): Problem {
   const said = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
   const text = (name: string) => (typeof said[name] === "string" ? said[name] : "");
   return new Problem(
     response.status,
     text("title") || (response.status >= 500 ? "The server failed" : `Status ${response.status}`),
-    text("detail") ||
-      `The answer was status ${response.status} without a reason. Try again; if it stays so, the log of the server says more, or that of a proxy before it.`,
-    Array.isArray(said.errors) ? (said.errors as Fault[]) : [],
+    sentence(text("detail")) ||
+      `The server returned status ${response.status} without a reason. Try again. If the error persists, check the logs of the server and of any proxy in front of it.`,
+    Array.isArray(said.errors)
+      ? (said.errors as Fault[]).map((fault) => ({ ...fault, detail: sentence(fault.detail) }))
+      : [],
     text("request_id"),
     text("type").replace("/problems/", ""),
     said,
@@ -110,5 +123,5 @@ export function toProblem(response: Response, body: unknown): Problem {
 
 export function asProblem(fault: unknown): Problem {
   if (fault instanceof Problem) return fault;
-  return new Problem(-1, "Something broke on this page", fault instanceof Error ? fault.message : String(fault));
+  return new Problem(-1, "Something went wrong on this page", fault instanceof Error ? fault.message : String(fault));
 }

@@ -67,7 +67,10 @@ function concernsSettings(event: Told, subject: string, [, what]: readonly unkno
   return !OF_ENDPOINTS.has(subject) && !OF_FLOWS.has(subject);
 }
 
-/** `key` is a query's key: its first part names the subject, the second what is read of it. Lists of events follow the stream. */
+/**
+ * `key` is a query's key: its first part names the subject, the second what is read of it. Lists of events follow the
+ * stream.
+ */
 export function concerns(event: Told, key: readonly unknown[]): boolean {
   const subject = event.type.split(".")[0] ?? "";
   const [of, what, which] = key;

@@ -1,4 +1,7 @@
-/** What happens on the server reaches every open page through one connection: each event makes what it changed be read again, at a bounded rate. */
+/**
+ * What happens on the server reaches every open page through one connection: each event makes what it changed be read
+ * again, at a bounded rate.
+ */
 import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { concerns, joined } from "./concerns";
@@ -14,13 +17,13 @@ const Live = createContext<LiveState>("connecting");
 export const useLiveState = () => useContext(Live);
 
 type Heard = (event: EventShown) => void;
-const ears = new Set<Heard>();
+const listeners = new Set<Heard>();
 
 /** Call for every event while the component is there. */
 export function useEvents(hear: Heard): void {
   useEffect(() => {
-    ears.add(hear);
-    return () => void ears.delete(hear);
+    listeners.add(hear);
+    return () => void listeners.delete(hear);
   }, [hear]);
 }
 
@@ -145,7 +148,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
         const event = asEvent(message.data);
         if (!event) return;
         reader.hear(event);
-        for (const hear of ears) hear(event);
+        for (const hear of listeners) hear(event);
       },
     });
     reader.start();

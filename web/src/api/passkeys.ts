@@ -59,6 +59,6 @@ export async function signWithPasskey({ challenge, options }: Offer) {
 /** In words for a person: a browser says the same for a cancelled, late and refused ceremony. */
 export const passkeyFault = (fault: unknown): string | null => {
   if (!(fault instanceof DOMException)) return null;
-  if (fault.name === "InvalidStateError") return "This device has a passkey of yours already.";
+  if (fault.name === "InvalidStateError") return "This device already has one of your passkeys.";
   return "The passkey was not used: the request was cancelled, or it took too long. Try again.";
 };

@@ -6,7 +6,10 @@ import type { EndpointFilters, EventFilters, Run, RunFilters } from "./types";
 const PAGE = 50;
 const NEXT_PAGE = 200; // who scrolls on wants many
 
-/** The page of a list that begins at a cursor. Of a whole list the first page also counts all, and the next ones are longer. */
+/**
+ * The page of a list that begins at a cursor. Of a whole list the first page also counts all, and the next ones are
+ * longer.
+ */
 export const pageOf = (limit: number, cursor: string | null) =>
   limit === PAGE
     ? cursor
@@ -76,7 +79,8 @@ export const runQuery = (run: string) =>
     queryFn: () => data(api.GET("/api/v1/runs/{run}", { params: { path: { run } } })),
   });
 
-const AROUND_MS = [120_000, 3_600_000, 2 * 86_400_000, 40 * 86_400_000]; // how far to look for the next run, nearest first
+// How far to look for the next run, nearest first.
+const AROUND_MS = [120_000, 3_600_000, 2 * 86_400_000, 40 * 86_400_000];
 
 export type Neighbours = { before: string | null; after: string | null; attempts: Run[] };
 
@@ -91,7 +95,8 @@ export const neighboursQuery = (run: Run) =>
             params: { path: { endpoint: run.endpoint_id }, query: query },
           }),
         );
-      const earlier = (await list({ until: run.started_at, limit: 10 })).items.filter((each) => each.id < run.id); // ids follow time
+      // Ids follow time.
+      const earlier = (await list({ until: run.started_at, limit: 10 })).items.filter((each) => each.id < run.id);
       let later: Run[] = [];
       for (const span of AROUND_MS) {
         const found = (
@@ -101,7 +106,8 @@ export const neighboursQuery = (run: Run) =>
             limit: 200,
           })
         ).items;
-        later = found.filter((each) => each.id > run.id); // an id may be made just before the run starts, so it need not be among them itself
+        // An id may be made just before the run starts, so it need not be among them itself.
+        later = found.filter((each) => each.id > run.id);
         if (later.length) break;
       }
       const attempts = [...later, run, ...earlier]

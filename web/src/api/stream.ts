@@ -1,4 +1,6 @@
-/** Server-sent events read by hand: unlike EventSource this sees heartbeats, resumes after a pause, and can be tested. */
+/**
+ * Server-sent events read by hand: unlike EventSource this sees heartbeats, resumes after a pause, and can be tested.
+ */
 import { noteUnreached } from "./reach";
 import { tenantHeader } from "./tenant";
 

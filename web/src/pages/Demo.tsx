@@ -3,24 +3,24 @@ import { Alert, Badge, Card, Group, List, SimpleGrid, Stack, Text, ThemeIcon, Ti
 import { IconCheck, IconPlayerPlay } from "@tabler/icons-react";
 import { useSession } from "../api/session";
 import type { EventShown } from "../api/types";
-import { LaneKey, Lanes, Steps } from "../parts/Lanes";
 import { Empty, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
+import { LaneKey, RunLanes, Steps } from "../parts/RunLanes";
 import { When } from "../time/When";
 import { decisionReason, decisionWords } from "../words/decision";
-import { type Day, useDay, useEventsOf, useLanes } from "./sale/useDay";
+import { type Day, useDemo, useEventsOf, useLanes } from "./demo/useDemo";
 
 const NOW: Record<string, string> = {
   baseline:
-    "Business as usual. The health checks look now and then; investigators, repairs and alerts sleep until a rule wakes them.",
+    "Normal traffic. Health checks run at their usual interval. Investigators, repairs and alerts are paused until a rule resumes them.",
   surge:
-    "Five times the visitors. A rule of traffic_monitor reads that in its response and writes an interval hint: it looks more often, until the hint expires or the traffic is normal again.",
+    "Five times the visitors. A rule of traffic_monitor sees this in the response and sets an interval hint. The endpoint runs more often until the hint expires or traffic returns to normal.",
   strain:
-    "Pages and queries are slow. Rules wake the investigators, run the repair once, and tell operations once per cooldown, however long it lasts.",
+    "Pages and queries are slow. Rules resume the investigators, run the repair once, and alert operations once per cooldown.",
   critical:
-    "Many visitors, few orders, and the checkout fails. Somebody is paged once. The checkout backs off, and the alert tells of it after the second failure.",
+    "Many visitors, few orders, and the checkout fails. On-call is paged once. The checkout backs off, and an alert goes out after the second failure.",
   recovery:
-    "The sale is over. Hints are cleared, investigators are put to sleep, and the alert tells that the checkout is well again.",
+    "The sale is over. Hints are cleared, investigators are paused, and an alert reports that the checkout has recovered.",
 };
 const METRICS = [
   ["visitors", "visitors a minute"],
@@ -34,13 +34,13 @@ export function Demo() {
     <Page
       title="Demo"
       heading="A shop's flash sale"
-      about="A real shop on this machine, forty minutes of its big day in under three, again and again. Only the time is compressed."
+      about="A demo shop: forty minutes of a busy day replayed in under three minutes, in a loop."
     >
       {isDemo ? (
         <Sale />
       ) : (
-        <Empty icon={IconPlayerPlay} title="This is no demo" command="mainspring demo">
-          The demo runs beside your own server, with a database of its own that is removed in the end.
+        <Empty icon={IconPlayerPlay} title="The demo is not running" command="mainspring demo">
+          The demo runs next to your own server with a separate, temporary database.
         </Empty>
       )}
     </Page>
@@ -48,13 +48,13 @@ export function Demo() {
 }
 
 function Sale() {
-  const { day, fault } = useDay();
+  const { day, fault } = useDemo();
   return (
     <>
       {fault && (
-        <Alert color="orange" role="alert" title="The demo does not answer">
-          It may have ended in its terminal; <span className="mono">mainspring demo</span> starts another. What is below
-          is what was seen last.
+        <Alert color="orange" role="alert" title="The demo is not responding">
+          It may have been stopped in its terminal. Start it again with <span className="mono">mainspring demo</span>.
+          The page below shows the last known state.
         </Alert>
       )}
       {day ? <Whole day={day} /> : !fault && <Pending />}
@@ -84,7 +84,7 @@ function Whole({ day }: { day: Day }) {
           <Text size="sm" mb="sm" role="status" mih="2lh">
             {NOW[day.current.phase]}
           </Text>
-          <Lanes minutes={day.state.minutes} phases={day.phases} lanes={lanes} now={day.minute} />
+          <RunLanes minutes={day.state.minutes} phases={day.phases} lanes={lanes} now={day.minute} />
         </Card>
         <Story day={day} fired={fired} />
       </div>
@@ -131,7 +131,7 @@ const told = (event: EventShown | undefined) =>
 const CHAPTERS: Chapter[] = [
   {
     title: "Surge",
-    about: "the visitors come",
+    about: "visitors increase",
     proof: (_, day) =>
       day.minute >= (day.phases[1]?.from ?? 0)
         ? `${(day.state.phases[1]?.visitors ?? 0).toLocaleString()} visitors a minute`
@@ -139,22 +139,22 @@ const CHAPTERS: Chapter[] = [
   },
   {
     title: "Adaptation",
-    about: "checks tighten by rules, within their limits",
+    about: "rules shorten intervals, within limits",
     proof: (events) => told(by(events, "traffic_monitor", "surge", "crowd")),
   },
   {
-    title: "Woken",
-    about: "investigators that slept begin to look",
+    title: "Resumed",
+    about: "paused investigators start running",
     proof: (events) => told(by(events, "slow_page_analyzer", "wake")),
   },
   {
     title: "Alerts",
-    about: "people are told, once per cooldown",
+    about: "people are alerted, once per cooldown",
     proof: (events) => told(by(events, "emergency_oncall_page", "page") ?? by(events, "slack_operations", "alert")),
   },
   {
     title: "Recovery",
-    about: "everything goes back by itself",
+    about: "everything returns to normal automatically",
     proof: (events, day) =>
       day.current.phase === "recovery"
         ? told(by(events, "slow_page_analyzer", "sleep") ?? by(events, "traffic_monitor", "calm"))
@@ -166,7 +166,7 @@ function Story({ day, fired }: { day: Day; fired: EventShown[] }) {
   return (
     <Card>
       <Title order={2} mb="sm">
-        The story of today
+        Today's timeline
       </Title>
       <List spacing="sm" center={false} listStyleType="none">
         {CHAPTERS.map((chapter, place) => {
@@ -205,11 +205,11 @@ function Decisions({ fired }: { fired: EventShown[] }) {
   return (
     <Card>
       <Title order={2} mb="sm">
-        Decisions, and why
+        Decisions and reasons
       </Title>
       {!fired.length && (
         <Text size="sm" c="dimmed">
-          No rule has fired yet. The surge comes soon.
+          No rule has matched yet. The surge starts soon.
         </Text>
       )}
       <Stack gap={8}>
@@ -237,11 +237,11 @@ function Messages({ day }: { day: Day }) {
   return (
     <Card>
       <Title order={2} mb="sm">
-        What the pager received
+        Messages to on-call
       </Title>
       {!day.state.messages.length && (
         <Text size="sm" c="dimmed">
-          Nothing yet: the alert waits for a second failure in a row.
+          None yet. The alert waits for a second consecutive failure.
         </Text>
       )}
       <Stack gap={6}>

@@ -1,26 +1,19 @@
-/** One endpoint: what it does now, when it runs next and why, how it has been, and everything that can be done with it. */
-import { Alert, Button, Card, Code, Grid, Group, Menu, Stack, Table, Text, Title } from "@mantine/core";
-import {
-  IconAlertTriangle,
-  IconChevronDown,
-  IconCopy,
-  IconEdit,
-  IconHourglass,
-  IconPlayerPause,
-  IconPlayerPlay,
-} from "@tabler/icons-react";
+/**
+ * One endpoint: what it does now, when it runs next and why, how it has been, and everything that can be done with it.
+ */
+import { Alert, Button, Card, Code, Grid, Group, Stack, Table, Text, Title } from "@mantine/core";
+import { IconAlertTriangle, IconHourglass, IconPlayerPause } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { acts } from "../api/acts";
+import { acts } from "../api/actions";
 import { decisionQuery, endpointQuery, healthQuery, previewQuery, runsQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint, HealthWindow, Run } from "../api/types";
-import { Confirm } from "../parts/Confirm";
-import { Facts } from "../parts/Facts";
+import { Deferred } from "../parts/Deferred";
 import { IntervalChart } from "../parts/IntervalChart";
-import { Later } from "../parts/Later";
-import { AnchorLink, ButtonLink, MenuItemLink } from "../parts/links";
+import { KeyValueList } from "../parts/KeyValueList";
+import { AnchorLink } from "../parts/links";
 import { NextRun, nextRunOf } from "../parts/NextRun";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
@@ -28,18 +21,18 @@ import { RunBars } from "../parts/RunBars";
 import { RunTable } from "../parts/RunTable";
 import { EndpointState } from "../parts/Status";
 import { Trail } from "../parts/Trail";
-import { useAct } from "../parts/useAct";
+import { useAction } from "../parts/useAction";
 import { useNow } from "../time/clock";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
 import { duration, took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
 import { isFailed, sourceWords } from "../words/state";
-import { Adapted } from "./endpoint/Adapted";
-import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/Advice";
+import { EndpointActions } from "./endpoint/EndpointActions";
 import { Hints } from "./endpoint/Hints";
 import { PauseForm } from "./endpoint/PauseForm";
-import { TestCall } from "./endpoint/TestCall";
+import { PlannerNotice } from "./endpoint/PlannerNotice";
+import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/RulesAndModel";
 import { ProposalsCard } from "./planner/Proposals";
 
 const LISTED = 12; // runs, before somebody asks for more
@@ -83,7 +76,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
           </span>
         </>
       }
-      actions={<Actions endpoint={endpoint} />}
+      actions={<EndpointActions endpoint={endpoint} />}
     >
       {endpoint.description && (
         <Text size="sm" className="breaks">
@@ -95,7 +88,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
       {endpoint.status === "active" && endpoint.failure_count > 0 && (
         <Failing endpoint={endpoint} last={shown.find((run) => isFailed(run.status))} />
       )}
-      <Adapted endpoint={endpoint} />
+      <PlannerNotice endpoint={endpoint} />
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 7 }}>
           <Stack>
@@ -111,7 +104,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
                 planned={endpoint.status === "active" ? (preview.data?.runs ?? []) : []}
               />
             </Card>
-            <Later>
+            <Deferred>
               <ProposalsCard endpoint={endpoint} />
               <RulesCard endpoint={endpoint} />
               <SessionsCard endpoint={endpoint} />
@@ -126,7 +119,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
                     <RunTable runs={isLong ? shown.slice(0, LISTED) : shown} hideEndpoint plain />
                   ) : (
                     <Text size="sm" c="dimmed">
-                      It has not run yet.
+                      No runs yet.
                     </Text>
                   ))}
                 {isLong && (
@@ -146,17 +139,17 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
                   </Button>
                 )}
               </Card>
-            </Later>
+            </Deferred>
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 5 }}>
           <Stack>
             <NextCard endpoint={endpoint} />
             <HealthCard endpoint={endpoint} />
-            <Later>
+            <Deferred>
               <PlannerCard endpoint={endpoint} />
               <LimitsCard endpoint={endpoint} />
-            </Later>
+            </Deferred>
           </Stack>
         </Grid.Col>
       </Grid>
@@ -165,7 +158,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
 }
 
 function Notices({ endpoint }: { endpoint: Endpoint }) {
-  const resume = useAct(() => acts.resume(endpoint.id), { done: "It runs again" });
+  const resume = useAction(() => acts.resume(endpoint.id), { done: "Endpoint resumed" });
   const by = endpoint.pause_author;
   const mayRun = useMay("run");
   const button = mayRun && (
@@ -180,10 +173,10 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
           {endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}
           {nextRunOf(endpoint) ? (
             <>
-              It goes on <When at={endpoint.paused_until} />.
+              Resumes <When at={endpoint.paused_until} />.
             </>
           ) : (
-            "Until it is resumed."
+            "Until resumed."
           )}
         </Text>
         {button}
@@ -201,20 +194,20 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
     );
   if (endpoint.status === "job-paused")
     return (
-      <Alert color="orange" title="Its job is paused">
-        Resume the job {endpoint.job}, and it goes on.
+      <Alert color="orange" title="Job paused">
+        Resume the job {endpoint.job} to run this endpoint.
       </Alert>
     );
   if (endpoint.status === "deferred")
     return (
-      <Alert color="orange" title="The runs of the month are used up">
-        It goes on <When at={endpoint.deferred_until} />, or when the quota is raised.
+      <Alert color="orange" title="Monthly run quota used up">
+        Resumes <When at={endpoint.deferred_until} />, or when the quota is raised.
       </Alert>
     );
   if (endpoint.status === "archived")
     return (
       <Alert color="gray" title="Archived">
-        It is kept with its runs, and never runs again.
+        The endpoint and its history are kept, but it never runs.
       </Alert>
     );
   return null;
@@ -232,7 +225,7 @@ function WaitNotice({ endpoint }: { endpoint: Endpoint }) {
       color="orange"
       role="note"
       icon={<IconHourglass />}
-      title={waiting.name ? `Waiting for ${waiting.name}` : "Waiting for its turn"}
+      title={waiting.name ? `Waiting for ${waiting.name}` : "Waiting for a free slot"}
     >
       <Text size="sm" className="breaks">
         {waiting.text}
@@ -263,11 +256,11 @@ function Failing({ endpoint, last }: { endpoint: Endpoint; last: Run | undefined
       <Group gap="md" mt="xs">
         {last && (
           <AnchorLink to="/runs/$run" params={{ run: last.id }} size="sm" underline="always">
-            What came back
+            Last response
           </AnchorLink>
         )}
         <AnchorLink to="/settings" search={{ tab: "alerts" }} size="sm" underline="always">
-          Who is told of it
+          Alerts for this endpoint
         </AnchorLink>
         {mayRun && (
           <Button
@@ -276,116 +269,12 @@ function Failing({ endpoint, last }: { endpoint: Endpoint; last: Run | undefined
             leftSection={<IconPlayerPause size={14} />}
             onClick={() => setAsked(true)}
           >
-            Keep it quiet
+            Pause endpoint
           </Button>
         )}
       </Group>
       {asked && <PauseForm endpoint={endpoint} close={() => setAsked(false)} />}
     </Alert>
-  );
-}
-
-function Actions({ endpoint }: { endpoint: Endpoint }) {
-  const mayRun = useMay("run");
-  const mayWrite = useMay("write");
-  const navigate = useNavigate();
-  const [asked, setAsked] = useState<"archive" | "delete" | "pause" | "test" | null>(null);
-  const close = () => setAsked(null);
-  const run = useAct(() => acts.run(endpoint.id), { done: `${endpoint.name} was asked to run` });
-  const reset = useAct(() => acts.reset(endpoint.id), { done: "Failures are forgotten" });
-  const archive = useAct(() => acts.archive(endpoint.id), { done: `${endpoint.name} is archived`, after: close });
-  const remove = useAct(() => acts.remove(endpoint.id), {
-    done: `${endpoint.name} is deleted`,
-    after: () => void navigate({ to: "/endpoints" }),
-  });
-  if (endpoint.status === "archived" && !mayWrite) return null;
-  const isArchived = endpoint.status === "archived";
-  return (
-    <>
-      {mayRun && !isArchived && (
-        <Button
-          leftSection={<IconPlayerPlay size={16} />}
-          loading={run.isPending}
-          onClick={() => run.mutate(undefined)}
-        >
-          Run now
-        </Button>
-      )}
-      {mayRun && endpoint.status === "active" && (
-        <Button variant="default" leftSection={<IconPlayerPause size={16} />} onClick={() => setAsked("pause")}>
-          Pause
-        </Button>
-      )}
-      {mayWrite && !isArchived && (
-        <ButtonLink
-          variant="default"
-          leftSection={<IconEdit size={16} />}
-          to="/endpoints/$endpoint/edit"
-          params={{ endpoint: endpoint.id }}
-        >
-          Edit
-        </ButtonLink>
-      )}
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <Button variant="default" rightSection={<IconChevronDown size={16} />}>
-            More
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {mayRun && !isArchived && <Menu.Item onClick={() => setAsked("test")}>Send a test call…</Menu.Item>}
-          {mayRun && !isArchived && (
-            <Menu.Item onClick={() => reset.mutate(undefined)} disabled={!endpoint.failure_count}>
-              Reset failures
-            </Menu.Item>
-          )}
-          {mayWrite && (
-            <MenuItemLink leftSection={<IconCopy size={14} />} to="/endpoints/new" search={{ copy: endpoint.id }}>
-              Make a copy
-            </MenuItemLink>
-          )}
-          <MenuItemLink to="/events" search={{ endpoint: endpoint.id }}>
-            Its events
-          </MenuItemLink>
-          {mayWrite && <Menu.Divider />}
-          {mayWrite && !isArchived && (
-            <Menu.Item color="red" onClick={() => setAsked("archive")}>
-              Archive…
-            </Menu.Item>
-          )}
-          {mayWrite && (
-            <Menu.Item color="red" onClick={() => setAsked("delete")}>
-              Delete…
-            </Menu.Item>
-          )}
-        </Menu.Dropdown>
-      </Menu>
-      {asked === "pause" && <PauseForm endpoint={endpoint} close={close} />}
-      {asked === "test" && <TestCall endpoint={endpoint} close={close} />}
-      <Confirm
-        opened={asked === "archive"}
-        onClose={close}
-        title={`Archive ${endpoint.name}?`}
-        verb="Archive"
-        danger
-        busy={archive.isPending}
-        onConfirm={() => archive.mutate(undefined)}
-      >
-        It is kept with its runs, never runs again, and its name is free for another.
-      </Confirm>
-      <Confirm
-        opened={asked === "delete"}
-        onClose={close}
-        title={`Delete ${endpoint.name}?`}
-        verb="Delete for good"
-        danger
-        busy={remove.isPending}
-        typed={endpoint.name}
-        onConfirm={() => remove.mutate(undefined)}
-      >
-        The endpoint and all its runs are removed. There is no way back; archiving keeps them.
-      </Confirm>
-    </>
   );
 }
 
@@ -398,7 +287,7 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Card>
       <Title order={2} mb={4}>
-        Next run, and why
+        Next run
       </Title>
       {decision.error ? <Failed fault={decision.error} retry={() => void decision.refetch()} /> : null}
       <Text fz={22} fw={650} component="div">
@@ -407,8 +296,8 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
       {nextRunOf(endpoint) && <Text size="sm">Set by the {sourceWords(endpoint.source)}.</Text>}
       {isFirst && (
         <Text size="sm" c="dimmed">
-          Its first run stands at a place of its own within the interval, so that endpoints do not all call at once. Run
-          now does not wait for it.
+          The first run is spread within the interval so that endpoints don't all fire at once. Use Run now to skip the
+          wait.
         </Text>
       )}
       <Stack gap={2} mb="md" mt={4}>
@@ -437,7 +326,7 @@ function NextCard({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Card>
       <Group justify="space-between" mb="sm">
-        <Title order={2}>What comes</Title>
+        <Title order={2}>Upcoming runs</Title>
         <Button
           size="compact-xs"
           variant={fails ? "light" : "default"}
@@ -445,7 +334,7 @@ function NextCard({ endpoint }: { endpoint: Endpoint }) {
           aria-pressed={fails}
           onClick={() => setFails(!fails)}
         >
-          What if every run fails?
+          If every run fails
         </Button>
       </Group>
       {preview.error ? <Failed fault={preview.error} retry={() => void preview.refetch()} /> : null}
@@ -463,7 +352,7 @@ function NextCard({ endpoint }: { endpoint: Endpoint }) {
       </Stack>
       {preview.data && !preview.data.runs.length && (
         <Text size="sm" c="dimmed">
-          Nothing is planned.
+          No upcoming runs.
         </Text>
       )}
     </Card>
@@ -523,7 +412,7 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
       <Title order={2} mb="sm">
         Settings
       </Title>
-      <Facts
+      <KeyValueList
         rows={[
           [
             "Schedule",
@@ -535,11 +424,11 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
               scheduleWords(endpoint)
             ),
           ],
-          ["Never closer than", limit(endpoint.min_interval_ms)],
-          ["Never farther than", limit(endpoint.max_interval_ms)],
+          ["Minimum interval", limit(endpoint.min_interval_ms)],
+          ["Maximum interval", limit(endpoint.max_interval_ms)],
           ["Timeout", duration(endpoint.timeout_ms)],
           [
-            "Success is",
+            "Success condition",
             endpoint.condition ? (
               <Code className="breaks">{endpoint.condition}</Code>
             ) : endpoint.accept_codes.length ? (
@@ -550,15 +439,25 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
           ],
           [
             "After failures",
-            endpoint.backoff === "monitor" ? "backs off up to an hour" : "doubles the interval up to 32 times",
+            endpoint.backoff === "monitor" ? "back off up to one hour" : "double the interval, up to 32 times",
           ],
-          ["Missed slots", endpoint.misfire.replace("_", " ")],
+          ["Missed runs", endpoint.misfire.replace("_", " ")],
+          [
+            "Runbook",
+            endpoint.runbook ? (
+              <span className="breaks" style={{ whiteSpace: "pre-line" }}>
+                {endpoint.runbook}
+              </span>
+            ) : (
+              "none"
+            ),
+          ],
           [
             "Managed by",
             endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "hand, here or by command",
           ],
           ["Changed", <When at={endpoint.updated_at} />],
-          ["Id", <span className="mono">{endpoint.id}</span>],
+          ["ID", <span className="mono">{endpoint.id}</span>],
         ]}
       />
     </Card>

@@ -11,13 +11,14 @@ import {
   Stack,
   Text,
   TextInput,
+  Textarea,
   Title,
 } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useMemo, useRef, useState } from "react";
-import { acts } from "../api/acts";
+import { acts } from "../api/actions";
 import { asProblem, Problem } from "../api/client";
 import { endpointQuery, jobsQuery } from "../api/queries";
 import { useMay } from "../api/session";
@@ -26,7 +27,7 @@ import { LeaveDialog } from "../parts/LeaveDialog";
 import { ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
-import { useAct } from "../parts/useAct";
+import { useAction } from "../parts/useAction";
 import { useEdits } from "../shell/edits";
 import {
   copyOf,
@@ -38,7 +39,7 @@ import {
   secretsToEnter,
   wishOf,
 } from "./endpoint/draft";
-import { Rehearsal } from "./endpoint/Rehearsal";
+import { SavePreview } from "./endpoint/SavePreview";
 import { MONO, Sections, sectionsOf } from "./endpoint/Sections";
 import { CallOutcome } from "./endpoint/TestCall";
 
@@ -50,7 +51,7 @@ function ViewOnly({ title }: { title: string }) {
   return (
     <Page title={title}>
       <Alert color="gray" role="note" title="View only">
-        Adding and changing endpoints needs the role operator or owner.
+        Only operators and owners can create and edit endpoints.
       </Alert>
     </Page>
   );
@@ -93,7 +94,7 @@ const CRONS: [string, string][] = [
   ["every 15 minutes", "*/15 * * * *"],
   ["weekdays at 09:00", "0 9 * * 1-5"],
   ["every midnight", "@daily"],
-  ["after 03:00, each at a minute of its own", "H 3 * * *"],
+  ["daily after 03:00, spread over the hour", "H 3 * * *"],
   ["first of the month", "0 0 1 * *"],
 ];
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -106,7 +107,7 @@ const namesOf = (secrets: MissingSecret[]): string => secrets.map((each) => each
 
 /** A copy without its secrets would be called without them: as the server would say it, before it is asked. */
 const missing = (secrets: MissingSecret[]): Problem => {
-  const detail = `Enter again: ${namesOf(secrets)}. A copy does not have the secrets of the original.`;
+  const detail = `Enter again: ${namesOf(secrets)}. Secrets are not copied.`;
   const fields = [...new Set(secrets.map((each) => each.field))];
   return new Problem(
     422,
@@ -133,13 +134,13 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
   const secrets = secretsToEnter(draft);
   const isReady = draft.name.trim() !== "" && draft.url.trim() !== "";
   const isSecretless = isCopy === true && secrets.length > 0;
-  const save = useAct(
+  const save = useAction(
     async () => {
       if (isSecretless) throw missing(secrets);
       return saved ? acts.update(saved.id, wish, `"v${version}"`) : acts.create(wish);
     },
     {
-      done: saved ? "Saved" : `${draft.name} is added`,
+      done: saved ? "Saved" : `${draft.name} created`,
       quiet: true,
       after: (made) =>
         void navigate({ to: "/endpoints/$endpoint", params: { endpoint: made.id }, ignoreBlocker: true }),
@@ -152,7 +153,7 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
     retry: false,
     placeholderData: (before) => before,
   });
-  const check = useAct(() => acts.check(wish), { quiet: true, onlyReads: true });
+  const check = useAction(() => acts.check(wish), { quiet: true, onlyReads: true });
   const checked = rehearsal.error && isReady && !isSecretless ? rehearsal.error : null;
   const found = save.error ?? checked;
   const fault = useMemo(() => (found ? asProblem(found) : null), [found]);
@@ -218,6 +219,15 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
                     error={of("description")}
                     data-field="description"
                   />
+                  <Textarea
+                    label="Runbook"
+                    description="What to do when it fails: a link or a few lines. Sent with alerts."
+                    autosize
+                    maxRows={8}
+                    {...text("runbook")}
+                    error={of("runbook")}
+                    data-field="runbook"
+                  />
                 </Stack>
               </Card>
               <When draft={draft} set={set} text={text} of={of} isNew={!saved && !isCopy} />
@@ -229,7 +239,7 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
               )}
               <Group>
                 <Button type="submit" loading={save.isPending} disabled={!isReady}>
-                  {saved ? "Save" : "Add the endpoint"}
+                  {saved ? "Save" : "Create endpoint"}
                 </Button>
                 <Button
                   variant="default"
@@ -237,7 +247,7 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
                   disabled={!isReady}
                   onClick={() => check.mutate(undefined)}
                 >
-                  Send a test call
+                  Send test call
                 </Button>
                 {saved ? (
                   <ButtonLink variant="subtle" color="gray" to="/endpoints/$endpoint" params={{ endpoint: saved.id }}>
@@ -255,25 +265,25 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
             <Stack>
               <Card>
                 <Title order={2} mb="sm">
-                  {saved ? "What saving changes" : "What will happen"}
+                  {saved ? "Effect of saving" : "Preview"}
                 </Title>
                 {!isReady && (
                   <Text size="sm" c="dimmed">
-                    Give it a name and a URL, and its next runs appear here before anything is saved.
+                    Enter a name and a URL to preview the next runs.
                   </Text>
                 )}
                 {isReady && isSecretless && (
                   <Text size="sm" c="dimmed" role="status">
-                    Once the secrets are entered, its next runs appear here.
+                    Enter the secrets to preview the next runs.
                   </Text>
                 )}
                 {isReady && checked && (
                   <Text size="sm" c="dimmed" role="status">
-                    Once the form is right, its next runs appear here.
+                    Fix the highlighted fields to preview the next runs.
                   </Text>
                 )}
                 {isReady && !isSecretless && !rehearsal.error && rehearsal.data && (
-                  <Rehearsal rehearsed={rehearsal.data} isNew={!saved} />
+                  <SavePreview rehearsed={rehearsal.data} isNew={!saved} />
                 )}
               </Card>
               {(check.data || check.error) && (
@@ -315,12 +325,10 @@ function SecretsNote({ secrets }: { secrets: MissingSecret[] }) {
     <Alert
       color={secrets.length ? "orange" : "green"}
       role="note"
-      title={secrets.length ? "Enter secrets again" : "All secrets are entered"}
+      title={secrets.length ? "Enter secrets again" : "All secrets entered"}
     >
       <Text size="sm" className="breaks">
-        {secrets.length
-          ? `The copy has every setting of the original but its secrets. Enter: ${namesOf(secrets)}.`
-          : "The copy can be added."}
+        {secrets.length ? `The copy has all settings except secrets. Enter: ${namesOf(secrets)}.` : "Ready to create."}
       </Text>
     </Alert>
   );
@@ -340,16 +348,16 @@ function When({ draft, set, text, of, isNew }: WhenProps) {
   return (
     <Card>
       <Title order={2} mb="sm">
-        When
+        Schedule
       </Title>
       <Stack>
         <SegmentedControl
           value={draft.kind}
           onChange={(kind) => choose(kind === "cron" ? "cron" : "interval")}
-          aria-label="Kind of schedule"
+          aria-label="Schedule type"
           data={[
-            { value: "interval", label: "Every so often" },
-            { value: "cron", label: "At certain times (cron)" },
+            { value: "interval", label: "Interval" },
+            { value: "cron", label: "Cron schedule" },
           ]}
         />
         {draft.kind === "interval" ? (
@@ -376,7 +384,7 @@ function When({ draft, set, text, of, isNew }: WhenProps) {
               />
               <TextInput
                 label="Time zone"
-                description="As in Europe/Berlin"
+                description="For example Europe/Berlin"
                 {...text("timezone")}
                 error={of("timezone")}
                 data-field="timezone"
@@ -401,7 +409,7 @@ function JobInput({ value, set, error }: { value: string; set: (job: string) => 
   return (
     <Autocomplete
       label="Job"
-      description="Its group; made if it is new"
+      description="Group this endpoint belongs to; created if new"
       inputWrapperOrder={["label", "input", "description", "error"]}
       data={(jobs.data?.items ?? []).filter((job) => job.status !== "archived").map((job) => job.name)}
       value={value}

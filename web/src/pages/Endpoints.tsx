@@ -19,11 +19,11 @@ import {
 import { endpointsQuery, jobsQuery, type Recent, recentQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint, EndpointFilters } from "../api/types";
-import { endpointPath, Go } from "../parts/Go";
 import { ButtonLink } from "../parts/links";
 import { NextRun, nextRunOf } from "../parts/NextRun";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
+import { endpointPath, PlainLink } from "../parts/PlainLink";
 import { RunBars } from "../parts/RunBars";
 import { Spacer } from "../parts/Spacer";
 import { EndpointState } from "../parts/Status";
@@ -53,7 +53,8 @@ export function Endpoints() {
   const filters = useSearch({ from: "/inside/endpoints" });
   const navigate = useNavigate({ from: "/endpoints" });
   const mayWrite = useMay("write");
-  const list = useInfiniteQuery({ ...endpointsQuery(filters), placeholderData: (before) => before }); // the old list stays until the new one is there
+  // The old list stays until the new one is there.
+  const list = useInfiniteQuery({ ...endpointsQuery(filters), placeholderData: (before) => before });
   const found = list.data?.pages.flatMap((page) => page.items) ?? [];
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const more = useCallback(() => {
@@ -86,14 +87,14 @@ export function Endpoints() {
         (isFiltered ? (
           <Empty
             icon={IconSearch}
-            title="None matches"
+            title="No matches"
             action={
               <Button variant="default" onClick={() => void navigate({ to: "/endpoints", search: {} })}>
-                Show all
+                Clear filters
               </Button>
             }
           >
-            No endpoint has these words and this state.
+            No endpoint matches these filters.
           </Empty>
         ) : (
           <Empty
@@ -103,12 +104,12 @@ export function Endpoints() {
             action={
               mayWrite && (
                 <ButtonLink to="/endpoints/new" leftSection={<IconPlus size={16} />}>
-                  Add the first endpoint
+                  Create your first endpoint
                 </ButtonLink>
               )
             }
           >
-            An endpoint is one URL and when to call it.
+            An endpoint is a URL and a schedule.
           </Empty>
         ))}
       {found.length > 0 && <Total total={list.data?.pages[0]?.total} one="endpoint" many="endpoints" />}
@@ -157,7 +158,7 @@ function Filters({ filters, set }: FilterProps) {
           text && (
             <CloseButton
               size="sm"
-              aria-label="Clear the text"
+              aria-label="Clear text"
               onClick={() => {
                 setText("");
                 set({ text: undefined });
@@ -205,7 +206,8 @@ function List({ endpoints: all, filters, hasMore, isOld, more }: ListProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [allOf, setAllOf] = useState<string | null>(null); // the filter of which all are chosen
   const isAll = allOf === JSON.stringify(filters);
-  const ids = useMemo(() => all.map((each) => each.id), [all]); // all of the list, drawn yet or not: a slow machine draws the rest late
+  // All of the list, drawn yet or not: a slow machine draws the rest late.
+  const ids = useMemo(() => all.map((each) => each.id), [all]);
   const recent = useRecent(ids, seen.from, seen.to);
   const choose = (wanted: ReadonlySet<string>) => {
     setAllOf(null);
@@ -289,7 +291,10 @@ function List({ endpoints: all, filters, hasMore, isOld, more }: ListProps) {
   );
 }
 
-/** The last runs of the endpoints in sight, read in blocks, so that scrolling through thousands reads only what is passed. */
+/**
+ * The last runs of the endpoints in sight, read in blocks, so that scrolling through thousands reads only what is
+ * passed.
+ */
 function useRecent(ids: string[], from: number, to: number): Record<string, Recent> | undefined {
   const blocks = [];
   for (let start = Math.floor(from / BLOCK) * BLOCK; start < to; start += BLOCK)
@@ -363,7 +368,10 @@ type RowProps = {
   show: (id: string) => void;
 };
 
-/** Drawn again only when something in it changed: a list is read again whenever anything happens. Plain elements, for it holds hundreds. */
+/**
+ * Drawn again only when something in it changed: a list is read again whenever anything happens. Plain elements, for
+ * it holds hundreds.
+ */
 const Row = memo(function Row({ endpoint, recent, place, isAt, mayRun, toggle, show }: RowProps) {
   return (
     <tr
@@ -381,9 +389,9 @@ const Row = memo(function Row({ endpoint, recent, place, isAt, mayRun, toggle, s
       )}
       <td className="stack-title name-cell">
         <div>
-          <Go to={endpointPath(endpoint.id)} strong className="breaks">
+          <PlainLink to={endpointPath(endpoint.id)} strong className="breaks">
             {endpoint.name}
-          </Go>
+          </PlainLink>
           <div className="clip small">
             {endpoint.job} · {endpoint.method} {endpoint.url}
           </div>
@@ -421,7 +429,7 @@ function Schedule({ endpoint }: { endpoint: Endpoint }) {
       {change && (
         <div
           className="small change"
-          title={`Daylight saving begins or ends in ${endpoint.timezone}. A fixed time of day still runs once; other expressions follow the clock on the wall.`}
+          title={`Daylight saving time changes in ${endpoint.timezone}. A fixed time of day still runs once; other expressions follow local time.`}
         >
           {change}
         </div>

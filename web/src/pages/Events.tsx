@@ -13,7 +13,7 @@ export function Events() {
   const navigate = useNavigate();
   const events = useQuery(eventsQuery(filters, 200));
   return (
-    <Page title="Events" about="The last 200, newest first. They appear here as they happen.">
+    <Page title="Events" about="The last 200 events, newest first, updated live.">
       <Group gap="xs">
         <Select
           placeholder="Any type"
@@ -41,7 +41,7 @@ export function Events() {
             <Feed events={newestFirst(events.data.items)} />
           ) : (
             <Text size="sm" c="dimmed">
-              Nothing of this kind among the last 200 events.
+              No matching events among the last 200.
             </Text>
           )}
         </Card>

@@ -1,17 +1,14 @@
 /** One execution: where it is and was, tick by tick; what happened; its log, proved and replayed; orders and events. */
 import {
   Alert,
-  Badge,
   Button,
   Card,
   Grid,
   Group,
   JsonInput,
   Menu,
-  Select,
   Slider,
   Stack,
-  Table,
   Tabs,
   Text,
   Textarea,
@@ -19,21 +16,19 @@ import {
   Title,
 } from "@mantine/core";
 import { IconChevronDown, IconChevronLeft, IconChevronRight, IconDownload, IconSend } from "@tabler/icons-react";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
+import { useMay } from "../api/session";
 import {
   type ExecutionInFull,
   executionQuery,
   flowActs,
   graphQuery,
-  logQuery,
   momentsQuery,
   stateQuery,
   type Verb,
-  versionsQuery,
-} from "../api/flows";
-import { useMay } from "../api/session";
+} from "../api/workflows";
 import { JsonTree } from "../parts/BodyViewer";
 import { Confirm } from "../parts/Confirm";
 import { Dialog } from "../parts/Dialog";
@@ -42,22 +37,23 @@ import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { save } from "../parts/save";
 import { TabRow, tabOf } from "../parts/TabRow";
-import { useAct } from "../parts/useAct";
+import { useAction } from "../parts/useAction";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
-import { ExecutionStatus, isOver, standing } from "./flow/ExecutionTable";
-import { FlowGraph } from "./flow/FlowGraph";
-import { readObject } from "./flow/json";
-import { Moments, statesOf } from "./flow/Moments";
+import { ExecutionLog, ExecutionReplay } from "./workflow/ExecutionLog";
+import { ExecutionStatus, isOver, standing } from "./workflow/ExecutionTable";
+import { Moments, statesOf } from "./workflow/ExecutionTimeline";
+import { FlowGraph } from "./workflow/FlowGraph";
+import { readObject } from "./workflow/json";
 
 const VERBS: Record<Verb, { label: string; about: string; color?: string; needsReason?: boolean }> = {
-  pause: { label: "Pause", about: "It stops before its next step, until it is resumed." },
-  resume: { label: "Resume", about: "It goes on where it stopped." },
-  retry: { label: "Retry", about: "The step that failed runs once more; an effect keeps its key." },
-  skip: { label: "Skip", about: "It goes on after the step that failed or waits.", needsReason: true },
+  pause: { label: "Pause", about: "Stops before the next step until resumed." },
+  resume: { label: "Resume", about: "Continues where it stopped." },
+  retry: { label: "Retry", about: "Runs the failed step again with the same idempotency key." },
+  skip: { label: "Skip", about: "Continues after the step that failed or is waiting.", needsReason: true },
   cancel: {
     label: "Cancel",
-    about: "It ends for good; what was not sent yet is withdrawn.",
+    about: "Ends the execution permanently. Calls and messages that were not sent yet are withdrawn.",
     color: "red",
     needsReason: true,
   },
@@ -79,11 +75,11 @@ export function ExecutionDetail() {
   const mayWrite = useMay("write");
   const [sending, setSending] = useState(false);
   const [erasing, setErasing] = useState(false);
-  const erase = useAct(() => flowActs.erase(id, "asked for on its page"), {
-    done: "Its values are erased; its log still proves itself",
+  const erase = useAction(() => flowActs.erase(id, "requested in the web UI"), {
+    done: "Values erased; the log can still be verified",
     after: () => setErasing(false),
   });
-  const keep = useAct(() => save(`/api/v1/executions/${encodeURIComponent(id)}/export`, `${id}.json`), {
+  const keep = useAction(() => save(`/api/v1/executions/${encodeURIComponent(id)}/export`, `${id}.json`), {
     onlyReads: true,
   });
   if (found.error && !found.data)
@@ -140,11 +136,11 @@ export function ExecutionDetail() {
             </Menu.Target>
             <Menu.Dropdown>
               <Menu.Item onClick={() => keep.mutate(undefined)} leftSection={<IconDownload size={14} />}>
-                Save with its proof
+                Download with proof
               </Menu.Item>
               {mayWrite && isEnded && (
                 <Menu.Item color="red" onClick={() => setErasing(true)}>
-                  Erase its values…
+                  Erase values…
                 </Menu.Item>
               )}
             </Menu.Dropdown>
@@ -153,7 +149,7 @@ export function ExecutionDetail() {
       }
     >
       {execution.error && (
-        <Alert color="red" title={`Step ${execution.step} failed and waits for a person`} role="alert">
+        <Alert color="red" title={`Step ${execution.step} failed and needs attention`} role="alert">
           <Text size="sm" className="breaks">
             {execution.error}
           </Text>
@@ -182,24 +178,24 @@ export function ExecutionDetail() {
           <Scrubbed execution={execution} />
         </Tabs.Panel>
         <Tabs.Panel value="log">
-          <Log execution={execution} />
+          <ExecutionLog execution={execution} />
         </Tabs.Panel>
         <Tabs.Panel value="replay">
-          <Replay execution={execution} first={Number(version?.slice(1)) || execution.version} />
+          <ExecutionReplay execution={execution} first={Number(version?.slice(1)) || execution.version} />
         </Tabs.Panel>
       </Tabs>
       {verb && <OrderForm execution={execution} verb={verb} close={() => setVerb(null)} />}
       <Confirm
         opened={erasing}
         onClose={() => setErasing(false)}
-        title="Erase its values?"
-        verb="Erase for good"
+        title="Erase values?"
+        verb="Erase permanently"
         danger
         busy={erase.isPending}
         onConfirm={() => erase.mutate(undefined)}
       >
-        What it was given, sent and received is removed from its log. The hashes stay, so the log can still be proved.
-        There is no way back.
+        All inputs, requests and responses are removed from the log. The hashes stay, so the log can still be verified.
+        This cannot be undone.
       </Confirm>
       {sending && <SendForm execution={execution} close={() => setSending(false)} />}
     </Page>
@@ -230,7 +226,7 @@ function Scrubbed({ execution }: { execution: ExecutionInFull }) {
             size="xs"
             variant="default"
             px={8}
-            aria-label="Tick before"
+            aria-label="Previous tick"
             disabled={place <= 0}
             onClick={() => go(place - 1)}
           >
@@ -276,14 +272,14 @@ function Scrubbed({ execution }: { execution: ExecutionInFull }) {
           <Stack>
             <Card>
               <Title order={2} mb="sm">
-                What happened
+                Timeline
               </Title>
               {moments.error ? <Failed fault={moments.error} /> : null}
               <Moments moments={moments.data?.items ?? []} shown={shown} />
             </Card>
             <Card>
               <Title order={2} mb="sm">
-                What it knew
+                State at this point
               </Title>
               {state.data && (
                 <JsonTree
@@ -303,159 +299,10 @@ function Scrubbed({ execution }: { execution: ExecutionInFull }) {
   );
 }
 
-const many = (count: number, one: string, more = `${one}s`): string =>
-  `${count.toLocaleString()} ${count === 1 ? one : more}`;
-
-function Log({ execution }: { execution: ExecutionInFull }) {
-  const log = useQuery(logQuery(execution.id, execution.entries));
-  const verify = useMutation({ mutationFn: () => flowActs.verify(execution.id) });
-  const verdict = verify.data;
-  return (
-    <Stack>
-      <Group>
-        <Button variant="default" loading={verify.isPending} onClick={() => verify.mutate()}>
-          Verify the chain
-        </Button>
-        <Text size="sm" c="dimmed">
-          Every entry holds the hash of the one before it; a change anywhere is found and named.
-        </Text>
-      </Group>
-      {verify.error ? <Failed fault={verify.error} /> : null}
-      {verdict &&
-        (verdict.valid ? (
-          <Alert color="green" title="The log is what was written" role="status">
-            <Text size="sm">
-              {many(verdict.entries, "entry", "entries")}, {many(verdict.ticks, "tick")} and{" "}
-              {many(verdict.checkpoints, "signed checkpoint")} fit.
-            </Text>
-          </Alert>
-        ) : (
-          <Alert color="red" title="The log is not what was written" role="alert">
-            <Text size="sm" className="breaks">
-              Entry {verdict.breach?.number}, {verdict.breach?.field}: expected {verdict.breach?.expected}, found{" "}
-              {verdict.breach?.found}.
-            </Text>
-          </Alert>
-        ))}
-      {log.error ? <Failed fault={log.error} retry={() => void log.refetch()} /> : null}
-      <Card padding={0}>
-        <Table className="stacks" verticalSpacing={6}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>#</Table.Th>
-              <Table.Th>When</Table.Th>
-              <Table.Th>Step</Table.Th>
-              <Table.Th>Action</Table.Th>
-              <Table.Th>Output</Table.Th>
-              <Table.Th>Hash</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {(log.data?.items ?? []).map((each) => (
-              <Table.Tr key={each.number}>
-                <Table.Td data-label="#">{each.number}</Table.Td>
-                <Table.Td data-label="When" className="nowrap">
-                  <When at={each.at} />
-                  <div className="small tabular">tick {each.tick.toLocaleString()}</div>
-                </Table.Td>
-                <Table.Td data-label="Step">{each.step}</Table.Td>
-                <Table.Td data-label="Action">{each.action}</Table.Td>
-                <Table.Td data-label="Output" maw={360}>
-                  <Text size="xs" className="mono breaks" lineClamp={3}>
-                    {each.erased ? "erased" : JSON.stringify(each.output)}
-                  </Text>
-                </Table.Td>
-                <Table.Td data-label="Hash">
-                  <span className="mono" title={`${each.hash}\nbefore it ${each.previous}`}>
-                    {each.hash.slice(0, 12)}
-                  </span>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Card>
-    </Stack>
-  );
-}
-
-/** `first`: the version to begin with, as an address names it (`?version=v2`). */
-function Replay({ execution, first }: { execution: ExecutionInFull; first: number }) {
-  const versions = useQuery(versionsQuery(execution.workflow));
-  const [version, setVersion] = useState(first);
-  const replay = useMutation({
-    mutationFn: () => flowActs.replay(execution.id, version === execution.version ? null : version),
-  });
-  const result = replay.data;
-  return (
-    <Stack>
-      <Group align="flex-end">
-        <Select
-          label="With version"
-          w={140}
-          allowDeselect={false}
-          value={String(version)}
-          onChange={(value) => {
-            setVersion(Number(value));
-            replay.reset();
-          }}
-          data={(versions.data?.items ?? [{ version: execution.version }]).map((each) => ({
-            value: String(each.version),
-            label: `v${each.version}${each.version === execution.version ? " (its own)" : ""}`,
-          }))}
-        />
-        <Button loading={replay.isPending} onClick={() => replay.mutate()}>
-          Replay
-        </Button>
-        <Text size="sm" c="dimmed" mb={8}>
-          Runs it again from its log, without calls or clock.
-        </Text>
-      </Group>
-      {replay.error ? <Failed fault={replay.error} /> : null}
-      {result && (
-        <Alert
-          color={result.identical ? "green" : "orange"}
-          role="status"
-          title={
-            result.identical
-              ? `Identical, ${result.steps.length === 1 ? "its one entry" : `all ${result.steps.length} entries`}`
-              : many(result.diffs.length, "difference")
-          }
-        >
-          {result.diffs.slice(0, 20).map((each) => (
-            <Text size="sm" key={`${each.number}-${each.field}`} className="breaks">
-              Entry {each.number}, {each.step}, {each.field}: expected {each.expected}, got {each.actual}
-            </Text>
-          ))}
-        </Alert>
-      )}
-      {result && (
-        <Card padding={0}>
-          <Table verticalSpacing={4}>
-            <Table.Tbody>
-              {result.steps.map((each) => (
-                <Table.Tr key={each.number}>
-                  <Table.Td w={50}>{each.number}</Table.Td>
-                  <Table.Td>{each.step}</Table.Td>
-                  <Table.Td>
-                    <Badge tt="none" miw={80} color={each.identical ? "green" : "orange"}>
-                      {each.identical ? "identical" : "differs"}
-                    </Badge>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Card>
-      )}
-    </Stack>
-  );
-}
-
 function OrderForm({ execution, verb, close }: { execution: ExecutionInFull; verb: Verb; close: () => void }) {
   const [reason, setReason] = useState("");
   const about = VERBS[verb];
-  const act = useAct(() => flowActs.order(execution.id, verb, reason), {
+  const act = useAction(() => flowActs.order(execution.id, verb, reason), {
     done: `${about.label}: taken in the next tick`,
     after: close,
   });
@@ -465,7 +312,7 @@ function OrderForm({ execution, verb, close }: { execution: ExecutionInFull; ver
         <Text size="sm">{about.about}</Text>
         <Textarea
           label="Reason"
-          description="It stands in the log."
+          description="Recorded in the log."
           required={!!about.needsReason}
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
@@ -495,8 +342,8 @@ function SendForm({ execution, close }: { execution: ExecutionInFull; close: () 
   const [type, setType] = useState("");
   const [text, setText] = useState("{}");
   const parsed = readObject(text);
-  const send = useAct(() => flowActs.send({ to: execution.id, type, data: parsed ?? {} }), {
-    done: "Sent: taken in the next tick",
+  const send = useAction(() => flowActs.send({ to: execution.id, type, data: parsed ?? {} }), {
+    done: "Event sent; processed at the next tick",
     after: close,
   });
   return (
@@ -522,7 +369,7 @@ function SendForm({ execution, close }: { execution: ExecutionInFull; close: () 
             onChange={setText}
             autosize
             minRows={3}
-            error={parsed ? undefined : "This is not a JSON object"}
+            error={parsed ? undefined : "Not a JSON object"}
             classNames={{ input: "mono" }}
           />
           <Group justify="flex-end">

@@ -5,18 +5,18 @@ import { IconRoute } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
-import { executionsQuery, workflowsQuery } from "../api/flows";
 import { useMay } from "../api/session";
 import type { ExecutionFilters } from "../api/types";
+import { executionsQuery, workflowsQuery } from "../api/workflows";
 import { ButtonLink } from "../parts/links";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { Total } from "../parts/Total";
-import { ExecutionTable } from "./flow/ExecutionTable";
-import { OrderMany } from "./flow/OrderMany";
+import { BulkCommands } from "./workflow/BulkCommands";
+import { ExecutionTable } from "./workflow/ExecutionTable";
 
 const STATUSES: { value: NonNullable<ExecutionFilters["status"]>; label: string }[] = [
-  { value: "attention", label: "needs a person" },
+  { value: "attention", label: "needs attention" },
   ...(["pending", "active", "waiting", "paused", "completed", "failed", "cancelled"] as const).map((value) => ({
     value,
     label: value,
@@ -46,10 +46,12 @@ export function Executions() {
   return (
     <Page
       title="Executions"
-      about="One run through a workflow each."
+      about="Each execution is one run of a workflow."
       actions={
         <>
-          {mayRun && (filters.workflow || filters.correlation) && items.length > 0 && <OrderMany filters={matching} />}
+          {mayRun && (filters.workflow || filters.correlation) && items.length > 0 && (
+            <BulkCommands filters={matching} />
+          )}
           <ButtonLink to="/workflows" variant="default">
             Workflows
           </ButtonLink>
@@ -87,7 +89,7 @@ export function Executions() {
         />
         {filters.step && (
           <Button variant="light" size="xs" onClick={() => set({ step: undefined })}>
-            at step {filters.step} ✕
+            Step: {filters.step} ✕
           </Button>
         )}
       </Group>
@@ -98,23 +100,23 @@ export function Executions() {
         (isFiltered ? (
           <Empty
             icon={IconRoute}
-            title={filters.status === "attention" ? "Nobody waits for you" : "None matches"}
+            title={filters.status === "attention" ? "Nothing needs attention" : "No matches"}
             action={
               <Button variant="default" onClick={() => void navigate({ to: "/executions", search: {} })}>
-                Show all
+                Clear filters
               </Button>
             }
           >
-            No execution is like this right now.
+            No execution matches these filters.
           </Empty>
         ) : (
           <Empty
             icon={IconRoute}
             title="No executions yet"
             command="mainspring workflow start NAME"
-            action={<ButtonLink to="/workflows">To the workflows</ButtonLink>}
+            action={<ButtonLink to="/workflows">Go to workflows</ButtonLink>}
           >
-            Start one from its workflow.
+            Start an execution from its workflow.
           </Empty>
         ))}
       {items.length > 0 && <Total total={list.data?.pages[0]?.total} one="execution" many="executions" />}

@@ -3,7 +3,7 @@ import { Badge, Button, Card, Group, Stack, Table, Text, TextInput } from "@mant
 import { IconPlus, IconStack2 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { jobActs } from "../api/acts";
+import { jobActs } from "../api/actions";
 import { asProblem } from "../api/client";
 import { jobsQuery } from "../api/queries";
 import { useMay } from "../api/session";
@@ -13,7 +13,7 @@ import { Dialog } from "../parts/Dialog";
 import { AnchorLink } from "../parts/links";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
-import { useAct } from "../parts/useAct";
+import { useAction } from "../parts/useAction";
 import { When } from "../time/When";
 import { COLOR, stateTone } from "../words/state";
 
@@ -26,7 +26,7 @@ export function Jobs() {
   return (
     <Page
       title="Jobs"
-      about="Groups of endpoints that are paused and archived together."
+      about="Jobs group endpoints that are paused and archived together."
       actions={
         mayWrite && (
           <Button leftSection={<IconPlus size={16} />} onClick={() => setEditing("new")}>
@@ -39,7 +39,7 @@ export function Jobs() {
       {jobs.isPending ? <Pending /> : null}
       {jobs.data && !items.length && (
         <Empty icon={IconStack2} title="No jobs yet" command="mainspring job add nightly">
-          A job is made with the first endpoint that names it, or here.
+          Jobs are created here or by the first endpoint that uses one.
         </Empty>
       )}
       {items.length > 0 && (
@@ -71,9 +71,9 @@ function Row({ job, edit }: { job: Job; edit: () => void }) {
   const mayRun = useMay("run");
   const mayWrite = useMay("write");
   const [asked, setAsked] = useState(false);
-  const pause = useAct(() => jobActs.pause(job.id), { done: `${job.name} is paused` });
-  const resume = useAct(() => jobActs.resume(job.id), { done: `${job.name} goes on` });
-  const archive = useAct(() => jobActs.archive(job.id), {
+  const pause = useAction(() => jobActs.pause(job.id), { done: `${job.name} is paused` });
+  const resume = useAction(() => jobActs.resume(job.id), { done: `${job.name} resumed` });
+  const archive = useAction(() => jobActs.archive(job.id), {
     done: `${job.name} is archived`,
     after: () => setAsked(false),
   });
@@ -97,7 +97,7 @@ function Row({ job, edit }: { job: Job; edit: () => void }) {
         </Badge>
       </Table.Td>
       <Table.Td data-label="Managed by">
-        {job.managed_by ? <span className="mono">{job.managed_by}</span> : <span className="quiet">hand</span>}
+        {job.managed_by ? <span className="mono">{job.managed_by}</span> : <span className="quiet">manual</span>}
       </Table.Td>
       <Table.Td data-label="Changed">
         <When at={job.updated_at} />
@@ -145,7 +145,7 @@ function Row({ job, edit }: { job: Job; edit: () => void }) {
             busy={archive.isPending}
             onConfirm={() => archive.mutate(undefined)}
           >
-            All its endpoints are archived with it: kept with their runs, and never run again.
+            All endpoints of the job are archived with it. They keep their history but never run again.
           </Confirm>
         </Table.Td>
       )}
@@ -156,7 +156,7 @@ function Row({ job, edit }: { job: Job; edit: () => void }) {
 function JobForm({ job, close }: { job: Job | null; close: () => void }) {
   const [name, setName] = useState(job?.name ?? "");
   const [description, setDescription] = useState(job?.description ?? "");
-  const save = useAct(
+  const save = useAction(
     () => (job ? jobActs.update(job.id, { name, description }) : jobActs.create({ name, description })),
     { done: "Saved", after: close, quiet: true },
   );

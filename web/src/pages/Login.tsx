@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import { useSearch } from "@tanstack/react-router";
 import { forgetTenant, ownAddress } from "../api/tenant";
-import { Door } from "../parts/Door";
+import { AuthLayout } from "../parts/AuthLayout";
 import { SignInForm } from "../parts/SignInForm";
 
 export function Login() {
@@ -11,12 +11,12 @@ export function Login() {
     location.assign(from); // a fresh start: nothing that was read for another person or tenant stays
   };
   return (
-    <Door title="Sign in">
+    <AuthLayout title="Sign in">
       <SignInForm from={from} done={enter} />
       <Text size="xs" c="dimmed" mt="md">
-        First time here? The server printed a link when it started. A new one, or a forgotten password:{" "}
+        First time here? Use the link the server printed when it started. For a new link or a password reset, run{" "}
         <span className="mono">mainspring user --help</span> on the server.
       </Text>
-    </Door>
+    </AuthLayout>
   );
 }

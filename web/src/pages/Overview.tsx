@@ -8,17 +8,17 @@ import { plannerQuery } from "../api/planner";
 import { activityQuery, eventsQuery, statsQuery, upcomingQuery, workersQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { EventShown } from "../api/types";
+import { Deferred } from "../parts/Deferred";
 import { Feed, newestFirst } from "../parts/Feed";
 import { HourChart } from "../parts/HourChart";
-import { Later } from "../parts/Later";
 import { AnchorLink, ButtonLink, CardLink } from "../parts/links";
 import { Empty, Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { Timeline } from "../parts/Timeline";
 import { When } from "../time/When";
 import { dollars } from "../words/money";
-import { Failures } from "./overview/Failures";
-import { Stopped } from "./overview/Stopped";
+import { RecentFailures } from "./overview/RecentFailures";
+import { StoppedExecutions } from "./overview/StoppedExecutions";
 
 export function Overview() {
   const stats = useQuery(statsQuery);
@@ -37,20 +37,20 @@ export function Overview() {
   if (!count) {
     return (
       <Page title="Overview">
-        <Stopped />
+        <StoppedExecutions />
         <Empty
           icon={IconRocket}
-          title="Nothing to run yet"
+          title="No endpoints yet"
           action={
             mayWrite && (
               <ButtonLink to="/endpoints/new" leftSection={<IconPlus size={16} />}>
-                Add the first endpoint
+                Create your first endpoint
               </ButtonLink>
             )
           }
           command="mainspring endpoint add hello --url https://example.com/ --every 30s"
         >
-          An endpoint is one URL and when to call it. Add one here, or from a terminal, and it appears at once.
+          An endpoint is a URL and a schedule. Create one here or on the command line.
         </Empty>
       </Page>
     );
@@ -82,7 +82,8 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
   const restingKinds = Object.keys(stats.endpoints).filter(
     (state) => !["active", "archived"].includes(state) && stats.endpoints[state],
   );
-  const restingKind = restingKinds.length === 1 ? restingKinds[0] : undefined; // the list filters by one state: with several it shows all
+  // The list filters by one state: with several it shows all.
+  const restingKind = restingKinds.length === 1 ? restingKinds[0] : undefined;
   return (
     <Page title="Overview">
       <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
@@ -107,17 +108,17 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
           to="/endpoints"
           search={{ sort: "next_run_at" }}
           tone={stats.late ? "var(--warn)" : undefined}
-          hint="Due for more than five seconds and not started"
+          hint="Due for more than five seconds but not started"
         />
         <Figure
           label="Not active"
           value={resting}
           to="/endpoints"
           search={restingKind ? { state: restingKind } : {}}
-          hint="Paused, parked or deferred, itself or with its job"
+          hint="Paused, parked or deferred"
         />
         <Figure
-          label="Success, 24 h"
+          label="Success rate, 24 h"
           value={share === null ? "–" : `${share.toFixed(share > 99 && share < 100 ? 2 : 1)} %`}
           to="/runs"
           hint={`${ended.toLocaleString()} runs ended`}
@@ -133,7 +134,7 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
                   size="xs"
                   value={hours}
                   onChange={setHours}
-                  aria-label="How far back"
+                  aria-label="Time range"
                   data={[
                     { value: "24", label: "24 h" },
                     { value: "72", label: "3 d" },
@@ -150,9 +151,9 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
                 />
               )}
             </Card>
-            <Later>
-              <Failures />
-              <Stopped />
+            <Deferred>
+              <RecentFailures />
+              <StoppedExecutions />
               <Card>
                 <Title order={2} mb="sm">
                   Next runs
@@ -163,16 +164,16 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
                   <Timeline items={upcoming.data?.items ?? []} />
                 )}
               </Card>
-            </Later>
+            </Deferred>
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 4 }}>
           <Stack gap="md">
             <Workers />
-            <Later>
+            <Deferred>
               <PlannerLine />
-            </Later>
-            <Later>
+            </Deferred>
+            <Deferred>
               <Card>
                 <Group justify="space-between" mb="sm">
                   <Title order={2}>Activity</Title>
@@ -186,7 +187,7 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
                   <Feed events={inShort(events.data?.items ?? []).slice(0, 14)} />
                 )}
               </Card>
-            </Later>
+            </Deferred>
           </Stack>
         </Grid.Col>
       </Grid>
@@ -243,12 +244,12 @@ function PlannerLine() {
       </Group>
       <Text size="sm" c="dimmed" className="tabular">
         {rules === 1 ? "1 rule" : `${rules.toLocaleString()} rules`}
-        {faults > 0 && `, ${faults} faulty`} ·{" "}
-        {spend.sessions > 0 ? `${dollars(spend.cost_usd)} this month` : "nothing spent this month"}
+        {faults > 0 && `, ${faults} with errors`} ·{" "}
+        {spend.sessions > 0 ? `${dollars(spend.cost_usd)} this month` : "no cost this month"}
       </Text>
       {pending > 0 && (
         <AnchorLink to="/planner" search={{ tab: "proposals" }} size="sm">
-          {pending === 1 ? "1 proposal waits" : `${pending} proposals wait`} for a decision
+          {pending === 1 ? "1 proposal waits" : `${pending} proposals wait`} for approval
         </AnchorLink>
       )}
     </Card>
@@ -272,7 +273,7 @@ function Workers() {
       {workers.error ? <Failed fault={workers.error} retry={() => void workers.refetch()} /> : null}
       {workers.data && !schedules && (
         <Text size="sm">
-          No scheduler is alive, so nothing runs. Start one: <span className="mono">mainspring serve</span>
+          No scheduler is running, so no endpoint runs. Start one: <span className="mono">mainspring serve</span>
         </Text>
       )}
       <Stack gap={4}>

@@ -11,7 +11,7 @@ import { Page } from "../parts/Page";
 import { TabRow, tabOf } from "../parts/TabRow";
 import { dollars } from "../words/money";
 import { Backtests } from "./planner/Backtests";
-import { Done } from "./planner/Done";
+import { PlannerChanges } from "./planner/PlannerChanges";
 import { Proposals } from "./planner/Proposals";
 import { Rules } from "./planner/Rules";
 import { Sessions } from "./planner/Sessions";
@@ -20,7 +20,7 @@ import { Shadow } from "./planner/Shadow";
 const TABS: [string, string][] = [
   ["rules", "Rules"],
   ["proposals", "Proposals"],
-  ["done", "What it did"],
+  ["done", "Changes"],
   ["backtest", "Back-test"],
   ["sessions", "Sessions"],
   ["shadow", "Shadow results"],
@@ -40,7 +40,7 @@ export function Planner() {
   return (
     <Page
       title="Planner"
-      about="It changes when endpoints run by what their responses say: by rules, and by a language model where one is set."
+      about="The planner adjusts schedules based on responses, using rules and, if configured, a language model."
     >
       <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="md">
         <Modes status={status.data} />
@@ -60,7 +60,7 @@ export function Planner() {
           <Proposals />
         </Tabs.Panel>
         <Tabs.Panel value="done">
-          <Done />
+          <PlannerChanges />
         </Tabs.Panel>
         <Tabs.Panel value="backtest">
           <Backtests />
@@ -88,8 +88,8 @@ function Modes({ status }: { status: PlannerStatus }) {
       <ModeSwitch
         mode={tenant}
         set={plannerActs.setMode}
-        done="The planner's mode is set"
-        label="Mode of the planner"
+        done="Planner mode changed"
+        label="Planner mode"
         mayChange={mayWrite}
         askBeforeOff={tenantName ? `the tenant ${tenantName}` : "all endpoints"}
       />
@@ -152,7 +152,7 @@ function Spend({ status }: { status: PlannerStatus }) {
           value={share}
           mt="xs"
           color={share >= 100 ? "red" : share > 80 ? "orange" : "cyan"}
-          aria-label="Tokens used of the quota"
+          aria-label="Tokens used"
         />
       )}
     </Card>
@@ -166,7 +166,7 @@ function Judges({ status }: { status: PlannerStatus }) {
   return (
     <Card>
       <Title order={2} mb="sm">
-        Who judges
+        Rules and model
       </Title>
       <Stack gap={6}>
         <Group justify="space-between">
@@ -174,7 +174,7 @@ function Judges({ status }: { status: PlannerStatus }) {
           <Group gap={6}>
             {status.rules_with_faults > 0 && (
               <Badge color="red" tt="none">
-                {status.rules_with_faults} faulty
+                {status.rules_with_faults} with errors
               </Badge>
             )}
             <Text size="sm" className="tabular">

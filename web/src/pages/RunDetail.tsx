@@ -6,7 +6,7 @@ import { useParams } from "@tanstack/react-router";
 import { decisionQuery, endpointQuery, type Neighbours, neighboursQuery, runQuery } from "../api/queries";
 import type { Endpoint, RunInFull, Step } from "../api/types";
 import { BodyViewer } from "../parts/BodyViewer";
-import { Facts } from "../parts/Facts";
+import { KeyValueList } from "../parts/KeyValueList";
 import { AnchorLink, ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
@@ -44,7 +44,7 @@ function Shown({ run }: { run: RunInFull }) {
         <BodyViewer body={run.body} runId={run.id} />
       ) : (
         <Text size="sm" c="dimmed">
-          No body is kept: there was none, or its time is over.
+          No body stored: the response had none, or it was removed after its retention period.
         </Text>
       )}
       {run.headers.length > 0 && <Headers title="Headers" headers={run.headers as [string, string][]} />}
@@ -65,10 +65,10 @@ function Shown({ run }: { run: RunInFull }) {
       }
       actions={
         <>
-          <Neighbour to={around.data?.before} label="Run before">
+          <Neighbour to={around.data?.before} label="Previous run">
             <IconChevronLeft size={16} />
           </Neighbour>
-          <Neighbour to={around.data?.after} label="Run after">
+          <Neighbour to={around.data?.after} label="Next run">
             <IconChevronRight size={16} />
           </Neighbour>
           <ButtonLink
@@ -77,7 +77,7 @@ function Shown({ run }: { run: RunInFull }) {
             variant="default"
             leftSection={<IconArrowLeft size={16} />}
           >
-            To the endpoint
+            Go to endpoint
           </ButtonLink>
         </>
       }
@@ -96,17 +96,17 @@ function Shown({ run }: { run: RunInFull }) {
             {isFailed && answered}
             <Card>
               <Title order={2} mb="sm">
-                Where the time went
+                Timing
               </Title>
               {run.phases ? (
                 <Waterfall phases={run.phases} />
               ) : (
                 <Text size="sm" c="dimmed">
                   {run.status === "running"
-                    ? "It has not ended."
+                    ? "Still running."
                     : run.status_code === null
                       ? "No call was made."
-                      : "It was not measured."}
+                      : "Not measured."}
                 </Text>
               )}
             </Card>
@@ -118,16 +118,19 @@ function Shown({ run }: { run: RunInFull }) {
           <Stack>
             <Card>
               <Title order={2} mb="sm">
-                Facts
+                Details
               </Title>
-              <Facts
+              <KeyValueList
                 rows={[
                   ["Slot", <When at={run.slot_at} />],
                   ["Started", <When at={run.started_at} />],
                   ["Ended", <When at={run.finished_at} none="not yet" />],
-                  ["Took", took(run.duration_ms)],
+                  ["Duration", took(run.duration_ms)],
                   ["Lateness", took(Math.max(0, Date.parse(run.started_at) - Date.parse(run.slot_at)))],
-                  ["Began because", run.trigger === "schedule" ? `${sourceWords(run.source)} (schedule)` : run.trigger],
+                  [
+                    "Triggered by",
+                    run.trigger === "schedule" ? `schedule (${sourceWords(run.source)})` : `${run.trigger} run`,
+                  ],
                   ["Attempt", String(run.attempt)],
                   ["Worker", <span className="mono breaks">{run.worker}</span>],
                   ["Address", run.address ? <span className="mono breaks">{run.address}</span> : "–"],
@@ -135,22 +138,22 @@ function Shown({ run }: { run: RunInFull }) {
               />
               <Group gap="md" mt="sm">
                 <AnchorLink to="/runs" search={{ endpoint: run.endpoint_id }} size="sm">
-                  All its runs
+                  All runs
                 </AnchorLink>
                 <AnchorLink to="/events" search={{ endpoint: run.endpoint_id }} size="sm">
-                  Its events
+                  Events
                 </AnchorLink>
               </Group>
             </Card>
             {around.data && around.data.attempts.length > 1 && <Attempts run={run} attempts={around.data.attempts} />}
             <Card>
               <Title order={2} mb={4}>
-                {isAsked ? "What was planned then" : "The decision that planned it"}
+                {isAsked ? "Planned at that time" : "Scheduling decision"}
               </Title>
               <Text size="xs" c="dimmed" mb="sm">
                 {isAsked
-                  ? "This run was asked for, beside the schedule."
-                  : "Every candidate for this run, and why it won or lost."}
+                  ? "This run was requested manually, outside the schedule."
+                  : "The candidates for this run and why each won or lost."}
               </Text>
               <Trail steps={run.trail} fromMs={Date.parse(run.slot_at)} />
             </Card>
@@ -189,7 +192,7 @@ function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefine
   const instead = later ? (
     <>
       {" "}
-      Attempt {later.attempt} took its place:{" "}
+      Replaced by attempt {later.attempt}:{" "}
       <AnchorLink to="/runs/$run" params={{ run: later.id }} size="sm" underline="always">
         {later.status}
       </AnchorLink>
@@ -200,12 +203,10 @@ function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefine
     return (
       <Alert
         color="gray"
-        title={
-          run.missed_count === 1 ? "One slot was missed" : `${run.missed_count.toLocaleString()} slots were missed`
-        }
+        title={run.missed_count === 1 ? "1 run missed" : `${run.missed_count.toLocaleString()} runs missed`}
       >
-        Nothing could run them in time: no worker was alive, or the endpoint was still busy. Its policy for missed slots
-        did not run them later; another policy can be chosen where it is edited.
+        No worker could start these runs in time: none was running, or the endpoint was still busy. The misfire policy
+        did not run them later. You can change the policy in the endpoint's settings.
       </Alert>
     );
   }
@@ -213,31 +214,29 @@ function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefine
     return (
       <Alert color="gray" title="Superseded">
         <Text size="sm">
-          Its worker was silent for so long that the slot was given to another; when its own result came, it was too
-          late and changed nothing.{instead}
+          The worker stopped responding, so the run was reassigned. Its result arrived too late and changed nothing.
+          {instead}
         </Text>
       </Alert>
     );
   if (run.status === "abandoned")
     return (
-      <Alert color="orange" title="Its worker was lost">
-        <Text size="sm">Nobody knows how the call ended.{instead ?? " Another attempt follows."}</Text>
+      <Alert color="orange" title="Worker lost">
+        <Text size="sm">The outcome of the call is unknown.{instead ?? " The run is retried."}</Text>
       </Alert>
     );
   if (run.status === "unknown")
     return (
-      <Alert color="orange" title="Nobody knows how it ended">
+      <Alert color="orange" title="Outcome unknown">
         <Text size="sm">
-          Its worker was lost, and this endpoint runs a slot at most once, so it was not tried again.
+          The worker was lost. This endpoint runs at most once per slot, so the run was not retried.
         </Text>
       </Alert>
     );
   if (run.status === "blocked")
     return (
-      <Alert color="orange" title="It was never sent">
-        <Text size="sm">
-          The address is not allowed, or something that the request needs is missing. Nothing left this machine.
-        </Text>
+      <Alert color="orange" title="Request not sent">
+        <Text size="sm">The address is not allowed, or a key or secret that the request needs is missing.</Text>
       </Alert>
     );
   return null;
@@ -301,7 +300,7 @@ function Attempts({ run, attempts }: { run: RunInFull; attempts: Neighbours["att
   return (
     <Card>
       <Title order={2} mb="sm">
-        Attempts at this slot
+        Attempts
       </Title>
       <Stack gap={6}>
         {attempts.map((each) => (
@@ -313,7 +312,7 @@ function Attempts({ run, attempts }: { run: RunInFull; attempts: Neighbours["att
               <RunStatus status={each.status} code={each.status_code} />
               {each.id === run.id && (
                 <Badge color="gray" tt="none">
-                  this one
+                  this run
                 </Badge>
               )}
             </Group>
@@ -336,19 +335,19 @@ function After({ run, next }: { run: RunInFull; next: string | null }) {
   return (
     <Card>
       <Title order={2} mb={4}>
-        The decision after it
+        Next decision
       </Title>
       <Text size="xs" c="dimmed" mb="sm">
         {next ? (
           <>
-            It planned{" "}
+            Scheduled{" "}
             <AnchorLink to="/runs/$run" params={{ run: next }} size="xs" underline="always">
               the next run
             </AnchorLink>
             .
           </>
         ) : (
-          "It stands now: the next run has not come yet."
+          "Current: the next run has not started yet."
         )}
       </Text>
       <Trail steps={steps} fromMs={Date.parse(run.started_at)} />

@@ -18,7 +18,7 @@ import { RUN_STATUSES } from "../words/state";
 
 type Outcome = NonNullable<RunFilters["status"]>;
 const OUTCOMES: { value: Outcome; label: string }[] = [
-  { value: "failed", label: "failed in any way" },
+  { value: "failed", label: "any failure" },
   ...RUN_STATUSES.map((status) => ({ value: status, label: status })),
 ];
 const TRIGGERS: NonNullable<RunFilters["trigger"]>[] = ["schedule", "manual", "test", "catch-up", "retry"];
@@ -110,7 +110,7 @@ export function Runs() {
       {list.data && !runs.length && (
         <Empty
           icon={IconHistory}
-          title={isFiltered ? "No such runs" : "Nothing has run yet"}
+          title={isFiltered ? "No matches" : "No runs yet"}
           {...(isFiltered
             ? {}
             : {
@@ -120,7 +120,7 @@ export function Runs() {
         >
           {isFiltered
             ? list.hasNextPage
-              ? "None among the newest; older ones may match."
+              ? "No matches among the newest runs. Older runs may match."
               : "No run matches these filters."
             : "Runs appear here as they start."}
         </Empty>
@@ -129,7 +129,7 @@ export function Runs() {
       {runs.length > 0 && <RunTable runs={runs} more={more} isSorted />}
       {list.hasNextPage && (
         <Button variant="default" onClick={() => void list.fetchNextPage()} loading={list.isFetchingNextPage} mx="auto">
-          {runs.length ? "Show more" : "Look further back"}
+          {runs.length ? "Show more" : "Search older runs"}
         </Button>
       )}
     </Page>

@@ -4,7 +4,7 @@ import { IconArrowLeft } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { type PlannerSession, plannerSessionQuery } from "../api/planner";
-import { Facts } from "../parts/Facts";
+import { KeyValueList } from "../parts/KeyValueList";
 import { AnchorLink, ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
@@ -14,9 +14,9 @@ import { dollars } from "../words/money";
 import { sessionTone } from "./planner/Sessions";
 
 const ENDED: Record<string, string> = {
-  failed: "It failed",
-  incomplete: "It ended without an analysis",
-  stopped: "It was stopped",
+  failed: "Session failed",
+  incomplete: "Ended without an analysis",
+  stopped: "Session stopped",
 };
 
 export function SessionDetail() {
@@ -62,16 +62,16 @@ function Shown({ session }: { session: PlannerSession }) {
     >
       {session.mode === "ask" && (
         <Alert color="orange" title="Mode ask">
-          Nothing was changed: what the calls below propose waits for a person, under Proposals.
+          Nothing was changed. The proposed changes wait for approval under Proposals.
         </Alert>
       )}
       {session.mode === "shadow" && (
         <Alert color="orange" title="Shadow mode">
-          Nothing was changed: the calls below tell what would have been.
+          Nothing was changed. The calls below show what the model would have done.
         </Alert>
       )}
       {session.note && (
-        <Alert color={session.status === "failed" ? "red" : "gray"} title={ENDED[session.status] ?? "It was skipped"}>
+        <Alert color={session.status === "failed" ? "red" : "gray"} title={ENDED[session.status] ?? "Session skipped"}>
           <Text size="sm" className="breaks">
             {session.note}
           </Text>
@@ -83,7 +83,7 @@ function Shown({ session }: { session: PlannerSession }) {
             {(session.reasoning || session.actions_taken) && (
               <Card>
                 <Title order={2} mb="sm">
-                  What it made of it
+                  Conclusion
                 </Title>
                 {session.actions_taken && (
                   <Text fw={600} className="breaks">
@@ -104,11 +104,11 @@ function Shown({ session }: { session: PlannerSession }) {
             )}
             <Card>
               <Title order={2} mb="sm">
-                Step by step
+                Steps
               </Title>
               {!session.tool_calls.length && (
                 <Text size="sm" c="dimmed">
-                  It called no tools.
+                  No tools were called.
                 </Text>
               )}
               <Stack gap="md" component="ol" style={{ listStyle: "none", margin: 0, padding: 0 }}>
@@ -144,9 +144,9 @@ function Shown({ session }: { session: PlannerSession }) {
         <Grid.Col span={{ base: 12, lg: 4 }}>
           <Card>
             <Title order={2} mb="sm">
-              Facts
+              Details
             </Title>
-            <Facts
+            <KeyValueList
               rows={[
                 [
                   "Endpoint",
@@ -158,9 +158,9 @@ function Shown({ session }: { session: PlannerSession }) {
                 ["Tokens in", session.tokens_in.toLocaleString()],
                 ["Tokens out", session.tokens_out.toLocaleString()],
                 ["Cost", `${dollars(session.cost_usd)}, estimated`],
-                ["Took", took(session.duration_ms)],
+                ["Duration", took(session.duration_ms)],
                 ["Confidence", session.confidence || "–"],
-                ["Looks again", <When at={session.next_analysis_at} />],
+                ["Next analysis", <When at={session.next_analysis_at} />],
               ]}
             />
           </Card>

@@ -1,4 +1,7 @@
-/** Who is told, usage, configuration as a document, keys, members, users and tenants of the installation, the audit trail, and how things look. */
+/**
+ * Who is told, usage, configuration as a document, keys, members, users and tenants of the installation, the audit
+ * trail, and how things look.
+ */
 import { Tabs } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ComponentType } from "react";
@@ -18,7 +21,7 @@ import { Webhooks } from "./settings/Webhooks";
 
 type Part = { name: string; label: string; part: ComponentType; admin?: true; operator?: true };
 const PARTS: Part[] = [
-  { name: "account", label: "You", part: Account },
+  { name: "account", label: "Account", part: Account },
   { name: "alerts", label: "Alerts", part: Alerts },
   { name: "webhooks", label: "Webhooks", part: Webhooks },
   { name: "usage", label: "Usage and quotas", part: Usage },

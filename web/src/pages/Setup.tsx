@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useState } from "react";
 import { api, asProblem, data, type Problem } from "../api/client";
 import { forgetTenant, pathIn } from "../api/tenant";
-import { Door } from "../parts/Door";
+import { AuthLayout } from "../parts/AuthLayout";
 import { ButtonLink } from "../parts/links";
 
 function tokenOfLink(): string {
@@ -51,34 +51,34 @@ export function Setup() {
 
   if (!token) {
     return (
-      <Door title="This link is not complete">
+      <AuthLayout title="Incomplete link">
         <Text size="sm">
-          Open the whole link that the server printed or that you were sent; it ends in{" "}
+          Open the full link from the server's output or your invitation. It ends in{" "}
           <span className="mono">#token=…</span>.
         </Text>
         <ButtonLink to="/login" mt="md" variant="default" fullWidth>
           Sign in instead
         </ButtonLink>
-      </Door>
+      </AuthLayout>
     );
   }
   if (link.error) {
     return (
-      <Door title="This link is not valid">
+      <AuthLayout title="Invalid link">
         <Alert color="red" role="alert">
           {asProblem(link.error).message}
         </Alert>
         <ButtonLink to="/login" mt="md" variant="default" fullWidth>
           Sign in instead
         </ButtonLink>
-      </Door>
+      </AuthLayout>
     );
   }
   const sight = link.data;
   const isInvitation = sight?.use === "invitation";
   const needsLogin = sight?.needs_login ?? false;
   return (
-    <Door title={isInvitation ? `Join ${sight.tenant_name ?? ""}` : "Set your password"}>
+    <AuthLayout title={isInvitation ? `Join ${sight.tenant_name ?? ""}` : "Set your password"}>
       <form onSubmit={(event) => void enter(event)}>
         <Stack>
           {fault && !["email", "name", "password"].some((field) => fault.of(field)) && (
@@ -88,14 +88,15 @@ export function Setup() {
           )}
           {isInvitation && (
             <Text size="sm">
-              You are invited to the tenant <b>{sight.tenant_name}</b> as <b>{sight.role}</b>, as {sight.email}.
+              You are invited to join the tenant <b>{sight.tenant_name}</b> with the role <b>{sight.role}</b>. Your
+              email address is {sight.email}.
               {needsLogin ? " You have an account: enter its password to accept." : " Set a password to accept."}
             </Text>
           )}
           {sight?.use === "first_owner" && (
             <TextInput
-              label="E-mail"
-              description="You sign in with it."
+              label="Email"
+              description="Used to sign in."
               required
               type="email"
               autoComplete="username"
@@ -108,7 +109,7 @@ export function Setup() {
           {sight && sight.use !== "password" && !needsLogin && (
             <TextInput
               label="Name"
-              description="As others see it."
+              description="Shown to other users."
               autoComplete="name"
               value={name}
               onChange={(event) => setName(event.currentTarget.value)}
@@ -118,7 +119,7 @@ export function Setup() {
           <PasswordInput
             label="Password"
             description={
-              needsLogin ? undefined : "12 characters or more: four words in a row are strong and easy to keep."
+              needsLogin ? undefined : "At least 12 characters. Four random words are strong and easy to remember."
             }
             autoComplete={needsLogin ? "current-password" : "new-password"}
             required
@@ -129,17 +130,17 @@ export function Setup() {
           {needsLogin && (code || fault?.kind === "code-required") && (
             <TextInput
               label="Code"
-              description="Of your app, or a recovery code."
+              description="From your authenticator app, or a recovery code."
               autoComplete="one-time-code"
               value={code}
               onChange={(event) => setCode(event.currentTarget.value)}
             />
           )}
           <Button type="submit" loading={busy || !sight} fullWidth>
-            {isInvitation ? "Accept and sign in" : "Set it and sign in"}
+            {isInvitation ? "Accept invitation" : "Create account"}
           </Button>
         </Stack>
       </form>
-    </Door>
+    </AuthLayout>
   );
 }

@@ -23,9 +23,9 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useMay } from "../api/session";
 import { type Played, playScenario, type SimulationWish, scenariosQuery } from "../api/simulations";
-import { LaneKey, Lanes, Steps, seconds } from "../parts/Lanes";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
+import { LaneKey, RunLanes, Steps, seconds } from "../parts/RunLanes";
 import { AUTHORED, decisionReason, decisionWords } from "../words/decision";
 
 const WATCH_MS = 14_000; // a whole scenario, whatever its length
@@ -66,17 +66,13 @@ export function Simulation() {
   return (
     <Page
       title="Simulation"
-      about="Hours in a moment: the real scheduler, planner and governor, a simulated clock, scripted targets. Nothing is called, nothing is kept."
+      about="Run a scenario with the real scheduler, planner and governor on a simulated clock with scripted targets. Nothing is called or stored."
     >
       {scenarios.error ? <Failed fault={scenarios.error} retry={() => void scenarios.refetch()} /> : null}
       {scenarios.isPending ? <Pending /> : null}
       {scenarios.data && !mayRun && (
-        <Empty
-          icon={IconTestPipe}
-          title="You can view, but not play scenarios"
-          command={`mainspring simulate ${chosen}`}
-        >
-          Playing a scenario needs the role operator or owner. The command plays it on your own machine.
+        <Empty icon={IconTestPipe} title="View-only access" command={`mainspring simulate ${chosen}`}>
+          Only operators and owners can run scenarios here. The command runs it on your own machine.
         </Empty>
       )}
       {scenarios.data && mayRun && (
@@ -102,10 +98,10 @@ export function Simulation() {
                 onChange={(value) => set({ seed: String(value) })}
               />
               <Button leftSection={<IconPlayerPlay size={16} />} loading={play.isPending} onClick={start}>
-                Play
+                Run
               </Button>
               <Switch
-                label="Write my own"
+                label="Custom scenario"
                 checked={own !== null}
                 onChange={(event) => setOwn(event.currentTarget.checked ? OWN : null)}
                 mb={8}
@@ -138,8 +134,8 @@ export function Simulation() {
         scenarios.data &&
         mayRun &&
         !play.error && (
-          <Empty icon={IconTestPipe} title="Nothing played yet" command={`mainspring simulate ${chosen}`}>
-            Press Play to see what would run when, at which interval, and why.
+          <Empty icon={IconTestPipe} title="No simulation yet" command={`mainspring simulate ${chosen}`}>
+            Select Run to see what would run when, at which interval, and why.
           </Empty>
         )
       )}
@@ -148,7 +144,8 @@ export function Simulation() {
 }
 
 function Watch({ played }: { played: Played }) {
-  const still = useReducedMotion(false, { getInitialValueInEffect: false }); // asked at once: a film must not begin first
+  // Asked at once: a film must not begin first.
+  const still = useReducedMotion(false, { getInitialValueInEffect: false });
   const [now, setNow] = useState(still ? played.minutes : 0);
   const [going, setGoing] = useState(!still);
   useEffect(() => {
@@ -188,12 +185,13 @@ function Watch({ played }: { played: Played }) {
       </Group>
       {played.is_cut && (
         <Alert color="gray" variant="light">
-          There is more than is drawn here; <span className="mono">mainspring simulate --report</span> tells all.
+          Only part of the result is shown. See <span className="mono">mainspring simulate --report</span> for all of
+          it.
         </Alert>
       )}
       <Card>
         <Group justify="space-between" mb="sm">
-          <Title order={2}>What ran when</Title>
+          <Title order={2}>Runs over time</Title>
           <LaneKey />
         </Group>
         <Group gap="md" mb="sm">
@@ -203,7 +201,7 @@ function Watch({ played }: { played: Played }) {
             onClick={toggle}
             leftSection={going ? <IconPlayerPause size={14} /> : <IconPlayerPlay size={14} />}
           >
-            {going ? "Stop" : now >= played.minutes ? "Again" : "Go on"}
+            {going ? "Stop" : now >= played.minutes ? "Restart" : "Resume"}
           </Button>
           <Slider
             className="film"
@@ -223,7 +221,7 @@ function Watch({ played }: { played: Played }) {
             {phase?.phase ? ` · ${phase.phase}` : ""}
           </Text>
         </Group>
-        <Lanes minutes={played.minutes} phases={played.phases} lanes={played.endpoints} now={now} />
+        <RunLanes minutes={played.minutes} phases={played.phases} lanes={played.endpoints} now={now} />
       </Card>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Measured played={played} now={now} />
@@ -245,7 +243,7 @@ function Measured({ played, now }: Seen) {
   return (
     <Card>
       <Title order={2} mb="sm">
-        What the targets measured
+        Target measurements
       </Title>
       <Stack gap="xs">
         {metrics.map((name) => (
@@ -275,7 +273,7 @@ function Intervals({ played, now }: Seen) {
       </Title>
       {!moving.length && (
         <Text size="sm" c="dimmed">
-          Every endpoint kept its interval.
+          All intervals unchanged.
         </Text>
       )}
       <Stack gap="xs">
@@ -305,7 +303,7 @@ function Decisions({ played, now }: Seen) {
       </Title>
       {!told.length && (
         <Text size="sm" c="dimmed">
-          None so far.
+          None yet.
         </Text>
       )}
       <div

@@ -19,27 +19,27 @@ import { IconChevronDown, IconPlayerPlay, IconPlus } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { diffQuery, executionsQuery, flowActs, graphQuery, versionsQuery, workflowQuery } from "../api/flows";
 import { useMay } from "../api/session";
+import { diffQuery, executionsQuery, flowActs, graphQuery, versionsQuery, workflowQuery } from "../api/workflows";
 import { Confirm } from "../parts/Confirm";
 import { ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { TabRow, tabOf } from "../parts/TabRow";
-import { useAct } from "../parts/useAct";
+import { useAction } from "../parts/useAction";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
-import { ExecutionTable, ending, isOver } from "./flow/ExecutionTable";
-import { FlowGraph } from "./flow/FlowGraph";
-import { PublishForm } from "./flow/PublishForm";
-import { ReplayMany } from "./flow/ReplayMany";
-import { StartForm } from "./flow/StartForm";
-import { TryIt } from "./flow/TryIt";
+import { ExecutionTable, ending, isOver } from "./workflow/ExecutionTable";
+import { FlowGraph } from "./workflow/FlowGraph";
+import { PublishForm } from "./workflow/PublishForm";
+import { ReplayMany } from "./workflow/ReplayMany";
+import { StartForm } from "./workflow/StartForm";
+import { WorkflowTrial } from "./workflow/WorkflowTrial";
 
 const RECENT = 100;
 const TABS: [string, string][] = [
   ["graph", "Graph"],
-  ["try", "Try it"],
+  ["try", "Trial run"],
   ["executions", "Executions"],
   ["versions", "Versions"],
   ["document", "Document"],
@@ -53,8 +53,8 @@ export function WorkflowDetail() {
   const mayRun = useMay("run");
   const mayWrite = useMay("write");
   const [open, setOpen] = useState<"start" | "publish" | "archive" | null>(null);
-  const archive = useAct(() => flowActs.archive(name), { done: `${name} is archived`, after: () => setOpen(null) });
-  const restore = useAct(() => flowActs.restore(name), { done: `${name} can be started again` });
+  const archive = useAction(() => flowActs.archive(name), { done: `${name} is archived`, after: () => setOpen(null) });
+  const restore = useAction(() => flowActs.restore(name), { done: `${name} can be started again` });
   if (found.error && !found.data)
     return (
       <Page title={name}>
@@ -107,8 +107,8 @@ export function WorkflowDetail() {
       {workflow.archived_at && (
         <Alert color="gray" title="Archived" role="note">
           <Text size="sm">
-            None can be started since <When at={workflow.archived_at} />. Those that run go on to their end, and
-            everything is kept.
+            Archived <When at={workflow.archived_at} />. No new executions can be started. Running executions continue,
+            and all history is kept.
           </Text>
           {mayWrite && (
             <Button
@@ -140,7 +140,7 @@ export function WorkflowDetail() {
           <LiveGraph name={name} version={workflow.version} />
         </Tabs.Panel>
         <Tabs.Panel value="try">
-          <TryIt key={workflow.version} name={name} version={workflow.version} inputs={workflow.input} />
+          <WorkflowTrial key={workflow.version} name={name} version={workflow.version} inputs={workflow.input} />
         </Tabs.Panel>
         <Tabs.Panel value="executions">
           <Recent name={name} start={mayRun && !workflow.archived_at ? () => setOpen("start") : undefined} />
@@ -165,7 +165,7 @@ export function WorkflowDetail() {
         busy={archive.isPending}
         onConfirm={() => archive.mutate(undefined)}
       >
-        No execution of it can be started any more. Those that run go on to their end; it can be restored at any time.
+        No new executions can be started. Running executions continue. You can restore the workflow at any time.
       </Confirm>
     </Page>
   );
@@ -204,13 +204,12 @@ function LiveGraph({ name, version }: { name: string; version: number }) {
       <Grid.Col span={{ base: 12, lg: 4 }}>
         <Card>
           <Title order={2} mb="sm">
-            Now
+            Current executions
           </Title>
           <Text size="sm" c="dimmed" mb="sm">
-            Of the last {RECENT} executions: the number in a step says how many stand there, red is waiting for a
-            person.
+            Of the last {RECENT} executions, the number in a step shows how many are there. Red steps need attention.
           </Text>
-          {!recent.length && <Text size="sm">None has been started yet.</Text>}
+          {!recent.length && <Text size="sm">No executions yet.</Text>}
           <Stack gap={4}>
             {[...outcomes]
               .sort((a, b) => b[1] - a[1])
@@ -253,7 +252,7 @@ function Recent({ name, start }: { name: string; start: (() => void) | undefined
           </Button>
         )}
         <ButtonLink variant="subtle" to="/executions" search={{ workflow: name }}>
-          With filters
+          Filter executions
         </ButtonLink>
       </Group>
     </Stack>
@@ -294,7 +293,7 @@ function Versions({ name, newest }: { name: string; newest: number }) {
       <Grid.Col span={{ base: 12, md: 7 }}>
         <Card>
           <Title order={2} mb="sm">
-            What changed
+            Changes
           </Title>
           {newest > 1 && (
             <Group mb="sm">
@@ -319,7 +318,7 @@ function Versions({ name, newest }: { name: string; newest: number }) {
           )}
           {old === latest && (
             <Text size="sm" c="dimmed">
-              {newest === 1 ? "There is one version so far." : "Choose two versions."}
+              {newest === 1 ? "Only one version exists." : "Select two versions."}
             </Text>
           )}
           {diff.error ? <Failed fault={diff.error} /> : null}
@@ -332,7 +331,7 @@ function Versions({ name, newest }: { name: string; newest: number }) {
                 ))}
               </List>
             ) : (
-              <Text size="sm">Both do the same.</Text>
+              <Text size="sm">No differences.</Text>
             ))}
         </Card>
       </Grid.Col>

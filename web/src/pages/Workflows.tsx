@@ -3,14 +3,14 @@ import { Badge, Button, Card, Group, SegmentedControl, Table, Text } from "@mant
 import { IconHierarchy2, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { archivedWorkflowsQuery, workflowsQuery } from "../api/flows";
 import { useMay } from "../api/session";
+import { archivedWorkflowsQuery, workflowsQuery } from "../api/workflows";
 import { AnchorLink, ButtonLink } from "../parts/links";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
-import { exampleBeside, PublishForm } from "./flow/PublishForm";
+import { exampleBeside, PublishForm } from "./workflow/PublishForm";
 
 export function Workflows() {
   const [isArchived, setArchived] = useState(false);
@@ -24,13 +24,13 @@ export function Workflows() {
     current.data && archived.data && [...current.data.items, ...archived.data.items].map((each) => each.name);
   const publish = mayWrite && (
     <Button leftSection={<IconPlus size={16} />} disabled={!taken} onClick={() => setPublishing(true)}>
-      Publish a workflow
+      Publish workflow
     </Button>
   );
   return (
     <Page
       title="Workflows"
-      about="Work in several steps that may wait for days, branch, and survive anything."
+      about="Multi-step processes that can wait for days, branch, and survive restarts."
       actions={
         <Group gap="xs">
           <ButtonLink to="/executions" variant="default">
@@ -46,7 +46,7 @@ export function Workflows() {
           w="fit-content"
           value={isArchived ? "archived" : "current"}
           onChange={(value) => setArchived(value === "archived")}
-          aria-label="Which workflows"
+          aria-label="Workflow filter"
           data={[
             { value: "current", label: "Current" },
             { value: "archived", label: `Archived (${archived.data?.items.length ?? 0})` },
@@ -59,7 +59,7 @@ export function Workflows() {
       {workflows.isPending ? <Pending /> : null}
       {isArchived && workflows.data && !items.length && (
         <Text size="sm" c="dimmed">
-          None is archived.
+          No archived workflows.
         </Text>
       )}
       {!isArchived && workflows.data && !items.length && (
@@ -69,7 +69,7 @@ export function Workflows() {
           command="mainspring workflow publish order.yaml"
           action={publish}
         >
-          A workflow is a document: steps that call, wait, ask and decide.
+          A workflow is a document with steps that call, wait, ask and decide.
         </Empty>
       )}
       {items.length > 0 && (

@@ -48,8 +48,8 @@ export function BacktestResult({ tested }: { tested: Backtest }) {
                 .slice(0, NAMED)
                 .map((each) => each.endpoint)
                 .join(", ")}${tested.endpoints.length > NAMED ? " and others" : ""}`}
-          , <When at={tested.begin} mode="local" /> to <When at={tested.end} mode="local" />. Between two of them the
-          last response holds.
+          , <When at={tested.begin} mode="local" /> to <When at={tested.end} mode="local" />. Between two runs, the last
+          response is assumed.
           {tested.is_limited
             ? ` Only the newest ${tested.limit.toLocaleString()} runs of each endpoint are counted.`
             : ""}
@@ -76,7 +76,7 @@ export function BacktestResult({ tested }: { tested: Backtest }) {
       {only.length > 0 && (
         <div>
           <Text size="sm" fw={600} mb={4}>
-            Decisions it adds
+            Added decisions
           </Text>
           <Table verticalSpacing={3} withRowBorders={false}>
             <Table.Tbody>
@@ -110,11 +110,11 @@ export function BacktestResult({ tested }: { tested: Backtest }) {
       )}
       {tested.differs.only_present.length > 0 && (
         <Text size="sm" c="dimmed">
-          It leaves out{" "}
+          The change omits{" "}
           {tested.differs.only_present.length === 1
             ? "one decision"
             : `${tested.differs.only_present.length} decisions`}{" "}
-          that the present rules take.
+          that the current rules make.
         </Text>
       )}
     </Stack>
@@ -197,9 +197,9 @@ function Picture({ tested, name }: { tested: Backtest; name: string }) {
       <Group gap="md" mt={4}>
         {(
           [
-            ["var(--idle)", "as it is now"],
+            ["var(--idle)", "current"],
             ["var(--calm)", "with the change"],
-            ...(bands.length ? [["var(--bad)", "it was failing"]] : []),
+            ...(bands.length ? [["var(--bad)", "failing"]] : []),
           ] as [string, string][]
         ).map(([ink, words]) => (
           <Group key={words} gap={6} wrap="nowrap">

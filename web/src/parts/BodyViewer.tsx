@@ -1,4 +1,7 @@
-/** A stranger's bytes, made harmless: text nodes only, never markup; as a tree where they are JSON, as text, and in hex. */
+/**
+ * A stranger's bytes, made harmless: text nodes only, never markup; as a tree where they are JSON, as text, and in
+ * hex.
+ */
 import { Button, Group, SegmentedControl, Stack, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -10,7 +13,7 @@ import { isBinary, PICTURES, pictureType } from "../words/bytes";
 import { hexDump } from "../words/hex";
 import { Failed } from "./Outcomes";
 import { save } from "./save";
-import { useAct } from "./useAct";
+import { useAction } from "./useAction";
 
 const TREE_MAX = 400_000; // characters; beyond it a tree of text nodes makes the page slow
 const CHILDREN_MAX = 200;
@@ -19,7 +22,7 @@ const HEX_MAX = 8_192;
 type Way = "tree" | "raw" | "hex" | "picture";
 
 export function BodyViewer({ body, runId }: { body: BodyShown; runId?: string }) {
-  const keep = useAct((run: string) => save(`/api/v1/runs/${encodeURIComponent(run)}/body/raw`, `${run}.body`), {
+  const keep = useAction((run: string) => save(`/api/v1/runs/${encodeURIComponent(run)}/body/raw`, `${run}.body`), {
     onlyReads: true,
   });
   const value = body.text.length <= TREE_MAX && !body.truncated ? parsed(body.text) : undefined;
@@ -48,7 +51,7 @@ export function BodyViewer({ body, runId }: { body: BodyShown; runId?: string })
               value={way}
               onChange={(wanted) => setWay(wanted as Way)}
               data={ways}
-              aria-label="How the body is shown"
+              aria-label="Body view"
             />
           )}
           {runId && (
@@ -59,7 +62,7 @@ export function BodyViewer({ body, runId }: { body: BodyShown; runId?: string })
               loading={keep.isPending}
               onClick={() => keep.mutate(runId)}
             >
-              Save
+              Download
             </Button>
           )}
         </Group>
@@ -198,8 +201,8 @@ async function fetchBytes(runId: string): Promise<Uint8Array> {
   if (!response.ok)
     throw new Problem(
       response.status,
-      "The body was not given out",
-      "It may have been removed meanwhile: bodies are kept for a shorter time than runs.",
+      "Body not available",
+      "The body may have been removed: bodies have a shorter retention period than runs.",
     );
   return new Uint8Array(await response.arrayBuffer());
 }

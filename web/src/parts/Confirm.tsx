@@ -26,7 +26,7 @@ export function Confirm(props: Props) {
         </Text>
         {typed && (
           <TextInput
-            label={`Type ${typed} to go on`}
+            label={`Type ${typed} to continue`}
             value={text}
             onChange={(event) => setText(event.currentTarget.value)}
             data-autofocus

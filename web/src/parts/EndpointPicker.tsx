@@ -32,8 +32,8 @@ export function EndpointPicker({ value, set, ...rest }: Props) {
       value={value && (chosen.data?.id ?? value)}
       onChange={set}
       onFocus={(event) => event.currentTarget.select()}
-      nothingFoundMessage="No such endpoint"
-      placeholder="Type a part of its name"
+      nothingFoundMessage="No endpoint matches"
+      placeholder="Type part of the name"
       style={{ flex: 1, minWidth: 200 }}
       {...rest}
     />

@@ -6,10 +6,11 @@ import { When } from "../time/When";
 import { actorWords } from "../words/actor";
 import { eventWords } from "../words/event";
 import { runTone, type Tone } from "../words/state";
-import { endpointPath, executionPath, Go, runPath } from "./Go";
+import { endpointPath, executionPath, PlainLink, runPath } from "./PlainLink";
 
 const FIRST = 30; // drawn at once, the rest after it
-const BY_WORKERS = /^(run|schedule|backoff|manual_run\.started|hint\.expired|quota)/; // which worker it was, its run says
+// Which worker it was, its run says.
+const BY_WORKERS = /^(run|schedule|backoff|manual_run\.started|hint\.expired|quota)/;
 
 export function toneOf(event: EventShown): Tone {
   if (event.type === "run.finished") return runTone(String(event.data.status ?? ""));
@@ -19,7 +20,10 @@ export function toneOf(event: EventShown): Tone {
   return "idle";
 }
 
-/** By when it happened, then by the order in which it was written: a batch is written at once and its runs ended one after the other. */
+/**
+ * By when it happened, then by the order in which it was written: a batch is written at once and its runs ended one
+ * after the other.
+ */
 export function newestFirst<Event extends { at: string }>(events: Event[]): Event[] {
   return [...events].reverse().sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
@@ -29,7 +33,7 @@ export function Feed({ events: all }: { events: EventShown[] }) {
   if (!events.length)
     return (
       <Text size="sm" c="dimmed">
-        Nothing has happened yet.
+        No events yet.
       </Text>
     );
   return (
@@ -47,17 +51,17 @@ const Line = memo(function Line({ event }: { event: EventShown }) {
       <span className="breaks">
         {event.endpoint_id && event.endpoint && (
           <>
-            <Go to={endpointPath(event.endpoint_id)}>{event.endpoint}</Go>{" "}
+            <PlainLink to={endpointPath(event.endpoint_id)}>{event.endpoint}</PlainLink>{" "}
           </>
         )}
         {event.run_id && event.type !== "run.missed" ? (
-          <Go to={runPath(event.run_id)} plain>
+          <PlainLink to={runPath(event.run_id)} plain>
             {eventWords(event)}
-          </Go>
+          </PlainLink>
         ) : typeof event.data.execution === "string" ? (
-          <Go to={executionPath(event.data.execution)} plain>
+          <PlainLink to={executionPath(event.data.execution)} plain>
             {eventWords(event)}
-          </Go>
+          </PlainLink>
         ) : (
           eventWords(event)
         )}

@@ -1,4 +1,7 @@
-/** How long an endpoint waited between runs, over time; runs that a hint brought stand on its colour, planned ones are hollow. */
+/**
+ * How long an endpoint waited between runs, over time; runs that a hint brought stand on its colour, planned ones are
+ * hollow.
+ */
 import { Group, Text } from "@mantine/core";
 import type { Endpoint, Planned, Run } from "../api/types";
 import { useNow } from "../time/clock";
@@ -41,7 +44,7 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
   if (points.length < 2)
     return (
       <Text size="sm" c="dimmed">
-        It takes three runs to draw this.
+        The chart appears after three runs.
       </Text>
     );
   const limits = [
@@ -139,7 +142,7 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
             stroke={each.run ? "none" : "var(--idle)"}
             strokeWidth={1.5}
           >
-            <title>{`${label(each.at)}, ${span(each.ms)} after the one before, ${each.run ? `${each.run.status}, ${each.run.trigger === "schedule" ? sourceWords(each.run.source) : each.run.trigger}` : "planned"}`}</title>
+            <title>{`${label(each.at)}, ${span(each.ms)} after the previous run, ${each.run ? `${each.run.status}, ${each.run.trigger === "schedule" ? sourceWords(each.run.source) : each.run.trigger}` : "planned"}`}</title>
           </circle>
         ))}
         {x(nowMs) - LEFT > 86 && (
@@ -176,7 +179,7 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
         </Key>
         {(bands.length > 0 || until > nowMs) && (
           <Key fill="var(--calm)" square>
-            a hint is in force
+            hint active
           </Key>
         )}
       </Group>

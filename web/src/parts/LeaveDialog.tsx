@@ -13,7 +13,7 @@ export function LeaveDialog({ leaving }: { leaving: Leaving }) {
       cancel="Keep editing"
       verb="Discard changes"
     >
-      What you changed in this form is not saved yet.
+      Your changes in this form are not saved.
     </Confirm>
   );
 }

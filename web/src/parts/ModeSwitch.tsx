@@ -1,15 +1,18 @@
-/** Live, ask, shadow or off: the planner's kill switch, the same everywhere. Whoever stops it is offered to undo its advice. */
+/**
+ * Live, ask, shadow or off: the planner's kill switch, the same everywhere. Whoever stops it is offered to undo its
+ * advice.
+ */
 import { SegmentedControl, Text } from "@mantine/core";
 import { useState } from "react";
 import type { Mode } from "../api/planner";
 import { Confirm } from "./Confirm";
-import { useAct } from "./useAct";
+import { useAction } from "./useAction";
 
 const MEANING: Record<Mode, string> = {
-  live: "Rules and the model act.",
-  ask: "What they would do is proposed, and a person approves or rejects it.",
-  shadow: "What they would do is recorded, and nothing is changed.",
-  off: "No rule is evaluated, no model is asked, and sessions in progress stop. Hints and pauses in force stay until they end or are undone.",
+  live: "Rules and the model change schedules.",
+  ask: "Changes are proposed and need approval.",
+  shadow: "Changes are recorded but not applied.",
+  off: "Rules are not evaluated, the model is not called, and running sessions stop. Active hints and pauses stay until they expire or are undone.",
 };
 
 type Props = {
@@ -29,14 +32,14 @@ const MODES: Mode[] = ["live", "ask", "shadow", "off"];
 export function ModeSwitch({ mode, set, done, label, disabled, mayChange, askBeforeOff }: Props) {
   const [isAsking, setAsking] = useState(false);
   const [left, setLeft] = useState<{ mode: Mode; count: number } | null>(null);
-  const change = useAct((wanted: Mode) => set(wanted), {
+  const change = useAction((wanted: Mode) => set(wanted), {
     done,
     after: (said) => {
       setAsking(false);
       setLeft(said.mode !== "live" && said.in_force ? { mode: said.mode, count: said.in_force } : null);
     },
   });
-  const undo = useAct(() => set(left?.mode ?? mode, true), {
+  const undo = useAction(() => set(left?.mode ?? mode, true), {
     done: (said) => `Undone for ${said.undone}`,
     after: () => setLeft(null),
   });
@@ -81,16 +84,16 @@ export function ModeSwitch({ mode, set, done, label, disabled, mayChange, askBef
       <Confirm
         opened={left !== null}
         onClose={() => setLeft(null)}
-        title="Undo what advice has in force?"
+        title="Undo planner changes?"
         verb="Undo"
         busy={undo.isPending}
         onConfirm={() => undo.mutate(undefined)}
       >
         {left?.count === 1
-          ? "A hint or pause of a rule or the model is"
-          : `Hints and pauses of rules and the model are`}{" "}
-        still in force on {left?.count === 1 ? "1 endpoint" : `${left?.count ?? 0} endpoints`}. To undo them brings
-        their own schedules back. What people set stays.
+          ? "A hint or pause set by a rule or the model is"
+          : "Hints and pauses set by rules or the model are"}{" "}
+        still active on {left?.count === 1 ? "1 endpoint" : `${left?.count ?? 0} endpoints`}. Undo them to restore the
+        original schedules. Hints and pauses set by users stay.
       </Confirm>
     </div>
   );

@@ -2,17 +2,16 @@
 import { Button, Stack, Text } from "@mantine/core";
 import type { NotAMember } from "../api/session";
 import { pathIn } from "../api/tenant";
-import { Door } from "./Door";
+import { AuthLayout } from "./AuthLayout";
 
 export function NotMember({ fault }: { fault: NotAMember }) {
   const { tenant, session } = fault;
   return (
-    <Door title="You are not a member of this tenant">
+    <AuthLayout title="You are not a member of this tenant">
       <Stack gap="sm">
         <Text size="sm" className="breaks">
-          This address belongs to the tenant <b>{tenant}</b>. You are signed in as{" "}
-          {session.user?.email ?? session.actor}, who is not a member of it, or the tenant does not exist. Ask an owner
-          of the tenant to invite you.
+          You are signed in as {session.user?.email ?? session.actor}, who is not a member of the tenant <b>{tenant}</b>
+          , or the tenant does not exist. Ask an owner of the tenant to invite you.
         </Text>
         {session.tenants.map((each) => (
           <Button key={each.tenant} component="a" href={pathIn(each.tenant)} variant="default" fullWidth>
@@ -20,6 +19,6 @@ export function NotMember({ fault }: { fault: NotAMember }) {
           </Button>
         ))}
       </Stack>
-    </Door>
+    </AuthLayout>
   );
 }

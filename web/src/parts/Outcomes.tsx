@@ -65,7 +65,7 @@ export function Failed({ fault, retry }: { fault: unknown; retry?: () => void })
       )}
       {above && problem.status === 404 && (
         <ButtonLink mt="sm" size="xs" variant="default" to={above.to}>
-          To the {above.label.toLowerCase()}
+          Go to {above.label.toLowerCase()}
         </ButtonLink>
       )}
     </Alert>
@@ -92,13 +92,8 @@ export function Broken({ error, reset }: ErrorComponentProps) {
 
 export function Missing() {
   return (
-    <Empty
-      isPage
-      icon={IconMapPinOff}
-      title="There is no such page"
-      action={<ButtonLink to="/">To the overview</ButtonLink>}
-    >
-      The address may be mistyped, or the thing it names was deleted.
+    <Empty isPage icon={IconMapPinOff} title="Page not found" action={<ButtonLink to="/">Go to overview</ButtonLink>}>
+      The address may be wrong, or the object was deleted.
     </Empty>
   );
 }

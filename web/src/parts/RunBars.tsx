@@ -11,7 +11,7 @@ export function RunBars({ runs, places = 30 }: { runs: Bar[]; places?: number })
   const shown = runs.slice(0, places).reverse();
   const longest = Math.max(1, ...shown.map((run) => run.duration_ms ?? 0));
   const failed = shown.filter((run) => ["bad", "warn"].includes(runTone(run.status))).length;
-  const label = shown.length ? `Last ${shown.length} runs, ${failed} of them not well` : "No runs yet";
+  const label = shown.length ? `Last ${shown.length} runs, ${failed} failed` : "No runs yet";
   // One path for each colour: a bar each would be thousands of elements in a list.
   const paths: Partial<Record<Tone, string>> = {};
   shown.forEach((run, place) => {

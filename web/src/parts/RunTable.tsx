@@ -7,7 +7,7 @@ import { useRows } from "../shell/useRows";
 import { When } from "../time/When";
 import { took } from "../words/duration";
 import { sourceWords } from "../words/state";
-import { endpointPath, Go, runPath } from "./Go";
+import { endpointPath, PlainLink, runPath } from "./PlainLink";
 import { Spacer } from "./Spacer";
 import { RunStatus } from "./Status";
 import { SortedBy } from "./Total";
@@ -55,8 +55,8 @@ export function RunTable({ runs, hideEndpoint = false, plain, more, isSorted }: 
             )}
             {!hideEndpoint && <th>Endpoint</th>}
             <th>Outcome</th>
-            <th className="figure">Took</th>
-            <th className="roomy">Why</th>
+            <th className="figure">Duration</th>
+            <th className="roomy">Trigger</th>
             {hasErrors && <th>Error</th>}
           </tr>
         </thead>
@@ -103,24 +103,24 @@ const Row = memo(function Row({ run, place, isAt, hideEndpoint, hasErrors, show 
       }}
     >
       <td className="nowrap stack-title">
-        <Go to={runPath(run.id)}>
+        <PlainLink to={runPath(run.id)}>
           <When at={run.started_at} />
-        </Go>
+        </PlainLink>
       </td>
       {!hideEndpoint && (
         <td data-label="Endpoint" className="breaks">
-          <Go to={endpointPath(run.endpoint_id)} className="go-inherit">
+          <PlainLink to={endpointPath(run.endpoint_id)} className="go-inherit">
             {run.endpoint}
-          </Go>
+          </PlainLink>
         </td>
       )}
       <td data-label="Outcome">
         <RunStatus status={run.status} code={run.status_code} />
       </td>
-      <td data-label="Took" className="figure">
+      <td data-label="Duration" className="figure">
         {took(run.duration_ms)}
       </td>
-      <td data-label="Why" className="nowrap dim roomy">
+      <td data-label="Trigger" className="nowrap dim roomy">
         {run.trigger === "schedule" ? sourceWords(run.source) : run.trigger}
         {run.attempt > 1 ? `, attempt ${run.attempt}` : ""}
       </td>

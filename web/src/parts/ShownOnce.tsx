@@ -10,7 +10,7 @@ export function ShownOnce({ what, secret, children }: { what: string; secret: st
     void place.current?.scrollIntoView({ block: "nearest" });
   }, [secret]);
   return (
-    <Alert ref={place} color="orange" title={`${what}: copy it now, it is not shown again`}>
+    <Alert ref={place} color="orange" title={`${what}: copy it now. It is not shown again.`}>
       <Group gap="xs">
         <Code block className="breaks" style={{ whiteSpace: "pre-wrap", flex: "1 1 200px", minWidth: 0 }}>
           {secret}

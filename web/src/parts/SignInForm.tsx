@@ -1,4 +1,7 @@
-/** E-mail address, password, a code or passkey as the second factor, a passkey alone, and single sign-on where the server has it. */
+/**
+ * Email address, password, a code or passkey as the second factor, a passkey alone, and single sign-on where the
+ * server has it.
+ */
 import { Alert, Button, Divider, PasswordInput, Stack, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -55,7 +58,10 @@ export function SignInForm({ fixedEmail, from, isInPlace, done }: Props) {
     }
   };
 
-  /** A right password alone is answered with the second factors that are needed: a passkey is used at once; for a code, the form asks (null). */
+  /**
+   * A right password alone is answered with the second factors that are needed: a passkey is used at once; for a code,
+   * the form asks (null).
+   */
   const withPassword = async (): Promise<Session | null> => {
     try {
       return await data(api.POST("/api/v1/auth/login", { body: { email, password, code } }));
@@ -95,7 +101,7 @@ export function SignInForm({ fixedEmail, from, isInPlace, done }: Props) {
             </Alert>
           )}
           <TextInput
-            label="E-mail"
+            label="Email"
             type="email"
             autoComplete="username"
             required

@@ -24,14 +24,15 @@ export function EndpointState({ endpoint }: { endpoint: Seen }) {
 
 function told(endpoint: Seen) {
   if (endpoint.status !== "active") {
-    const isFailing = endpoint.failure_count > 0 && endpoint.status !== "archived"; // the server counts it among the failing ones
+    // The server counts it among the failing ones.
+    const isFailing = endpoint.failure_count > 0 && endpoint.status !== "archived";
     return [
       stateTone(endpoint.status),
       isFailing ? `${endpoint.status}, failing` : endpoint.status,
       stateMeaning(endpoint.status),
     ] as const;
   }
-  if (endpoint.running) return ["calm", "running", "A call is under way."] as const;
+  if (endpoint.running) return ["calm", "running", "A call is in progress."] as const;
   if (endpoint.failure_count > 0) {
     const many =
       endpoint.failure_count === 1 ? "The last run failed." : `The last ${endpoint.failure_count} runs failed.`;

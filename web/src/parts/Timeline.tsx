@@ -5,7 +5,7 @@ import { useNow } from "../time/clock";
 import { When } from "../time/When";
 import { span } from "../words/duration";
 import { sourceWords } from "../words/state";
-import { endpointPath, Go } from "./Go";
+import { endpointPath, PlainLink } from "./PlainLink";
 
 const LISTED = 8;
 
@@ -14,7 +14,7 @@ export function Timeline({ items }: { items: Upcoming[] }) {
   if (!items.length)
     return (
       <Text size="sm" c="dimmed">
-        Nothing is planned: everything is paused, or running right now.
+        No upcoming runs: all endpoints are paused or running.
       </Text>
     );
   const last = Date.parse(items.at(-1)?.at ?? "");
@@ -57,9 +57,9 @@ export function Timeline({ items }: { items: Upcoming[] }) {
       <ol className="lines">
         {items.slice(0, LISTED).map((item) => (
           <li key={item.endpoint_id}>
-            <Go to={endpointPath(item.endpoint_id)} className="clip" title={item.endpoint}>
+            <PlainLink to={endpointPath(item.endpoint_id)} className="clip" title={item.endpoint}>
               {item.endpoint}
-            </Go>
+            </PlainLink>
             <span className="small wide-only nowrap">{sourceWords(item.source)}</span>
             <span className="instant">
               <When at={item.at} />

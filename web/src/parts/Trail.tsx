@@ -24,7 +24,7 @@ export function Trail({ steps, fromMs }: { steps: Step[]; fromMs: number }) {
   const last = Math.max(first + 1000, ...times);
   const share = (at: string) => ((Math.min(Date.parse(at), last) - first) / (last - first)) * 100;
   return (
-    <Stack gap={10} component="ol" style={{ listStyle: "none", margin: 0, padding: 0 }} aria-label="How it was decided">
+    <Stack gap={10} component="ol" style={{ listStyle: "none", margin: 0, padding: 0 }} aria-label="Decision steps">
       {steps.map((step, place) => {
         const [tone, word] = VERDICTS[step.verdict] ?? ["calm", step.verdict];
         return (

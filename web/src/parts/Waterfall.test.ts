@@ -4,9 +4,9 @@ import { spans } from "./Waterfall";
 test("phases follow each other and fill the whole time", () => {
   const found = spans({ dns_us: 1000, connect_us: 3000, tls_us: 0, first_byte_us: 9000, total_us: 10_000 });
   expect(found.map((each) => [each.name, each.from, each.ms])).toEqual([
-    ["Look up the name", 0, 1],
+    ["DNS lookup", 0, 1],
     ["Connect", 1, 2],
-    ["Wait for the first byte", 3, 6],
+    ["Time to first byte", 3, 6],
     ["Receive", 9, 1],
   ]);
 });
@@ -14,5 +14,5 @@ test("phases follow each other and fill the whole time", () => {
 test("a call that never connected shows what it reached", () => {
   expect(
     spans({ dns_us: 500, connect_us: 0, tls_us: 0, first_byte_us: 0, total_us: null }).map((each) => each.name),
-  ).toEqual(["Look up the name"]);
+  ).toEqual(["DNS lookup"]);
 });

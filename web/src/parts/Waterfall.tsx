@@ -3,7 +3,7 @@ import { Group, Stack, Text } from "@mantine/core";
 import type { Phases } from "../api/types";
 import { took } from "../words/duration";
 
-const NAMES = ["Look up the name", "Connect", "TLS", "Wait for the first byte", "Receive"];
+const NAMES = ["DNS lookup", "Connect", "TLS", "Time to first byte", "Receive"];
 const INKS = ["#7048e8", "#1971c2", "#0c8599", "#2b8a3e", "#e8590c"];
 
 /** Ends of phases since the start, in µs, become begin and length in ms; a phase that did not happen is left out. */
@@ -25,7 +25,7 @@ export function Waterfall({ phases }: { phases: Phases }) {
   if (!found.length)
     return (
       <Text size="sm" c="dimmed">
-        Nothing was measured.
+        Not measured.
       </Text>
     );
   return (

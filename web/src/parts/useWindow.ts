@@ -9,7 +9,10 @@ const NEAR = 15; // rows before the end at which the next page is asked for
 
 export type Seen = { from: number; to: number; above: number; below: number; reveal: (place: number) => void };
 
-/** Which of `count` rows of the table body to draw, and how much room the others take above and below. `more` brings the next page. */
+/**
+ * Which of `count` rows of the table body to draw, and how much room the others take above and below. `more` brings
+ * the next page.
+ */
 export function useWindow(count: number, body: RefObject<HTMLElement | null>, more?: () => void): Seen {
   const [range, setRange] = useState({ from: 0, to: FIRST });
   const rowPx = useRef(ROW_PX);

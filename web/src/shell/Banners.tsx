@@ -5,15 +5,13 @@ import { useQuery } from "@tanstack/react-query";
 import { plannerActs, plannerQuery } from "../api/planner";
 import { useIsReached } from "../api/reach";
 import { useMay, useTenantName } from "../api/session";
-import { useAct } from "../parts/useAct";
+import { useAction } from "../parts/useAction";
 
 export function ServerBanner() {
   if (useIsReached()) return null;
   return (
     <Alert color="red" radius={0} py="xs" icon={<IconPlugConnectedX />} role="status" aria-label="Server">
-      <Text size="sm">
-        The server does not answer. What you see may be out of date. This page reconnects automatically.
-      </Text>
+      <Text size="sm">The server is not responding. Data may be out of date. Reconnecting…</Text>
     </Alert>
   );
 }
@@ -22,7 +20,7 @@ export function PlannerBanner() {
   const mayWrite = useMay("write");
   const tenant = useTenantName();
   const { data: status } = useQuery(plannerQuery);
-  const turnOn = useAct(() => plannerActs.setMode("live"), { done: "The planner is on" });
+  const turnOn = useAction(() => plannerActs.setMode("live"), { done: "The planner is on" });
   const isOff = status?.modes.tenant === "off";
   const isOffForAll = status?.modes.all === "off";
   if (!isOff && !isOffForAll) return null;
@@ -31,7 +29,8 @@ export function PlannerBanner() {
     <Alert color="orange" radius={0} py="xs" icon={<IconBulbOff />} role="note" aria-label="Planner is off">
       <Group gap="sm">
         <Text size="sm">
-          {["The planner is off", where].filter(Boolean).join(" ")}. No rule is evaluated and no model is asked.
+          {["The planner is off", where].filter(Boolean).join(" ")}. Rules are not evaluated and the model is not
+          called.
           {isOffForAll && " An operator can turn it on: mainspring planner mode all live"}
         </Text>
         {mayWrite && isOff && !isOffForAll && (

@@ -12,10 +12,10 @@ export function DemoBanner() {
   return (
     <Group className="demo-banner" gap="sm" px="md" py={4} justify="center" role="note" aria-label="Demo">
       <Text size="sm">
-        <b>Demo</b>: everything here is removed when it ends.{phase ? ` The shop's day: ${phase}.` : ""}{" "}
+        <b>Demo</b>: all data is removed when the demo ends.{phase ? ` The shop's day: ${phase}.` : ""}{" "}
         {!isThere && (
           <AnchorLink to={"/demo"} size="sm" underline="always" c="inherit" className="nowrap">
-            Watch its day
+            Watch the demo
           </AnchorLink>
         )}
       </Text>

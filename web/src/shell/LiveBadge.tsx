@@ -3,10 +3,10 @@ import { useLiveState } from "../api/live";
 import type { LiveState } from "../api/stream";
 
 const SAID: Record<LiveState, [string, string, string]> = {
-  live: ["green", "live", "What happens appears here within a second."],
-  connecting: ["gray", "connecting", "Opening the stream of events."],
-  stale: ["orange", "stale", "The stream of events is cut. What you see may be old; it is tried again by itself."],
-  paused: ["gray", "paused", "The page was hidden, so it stopped listening."],
+  live: ["green", "live", "Updates appear within a second."],
+  connecting: ["gray", "connecting", "Connecting to the event stream."],
+  stale: ["orange", "stale", "Disconnected. Data may be out of date; reconnecting…"],
+  paused: ["gray", "paused", "Updates are paused while the page is hidden."],
 };
 
 export function LiveBadge() {

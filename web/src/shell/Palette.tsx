@@ -1,4 +1,7 @@
-/** The command palette: pages, actions, and endpoints as the server finds them. The browser's own dialog: it keeps the focus, and gives it back. */
+/**
+ * The command palette: pages, actions, and endpoints as the server finds them. The browser's own dialog: it keeps the
+ * focus, and gives it back.
+ */
 import { Kbd, useMantineColorScheme } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconApi, IconClock, IconHistory, IconMoon, IconPlus, IconSearch } from "@tabler/icons-react";
@@ -7,7 +10,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { endpointsQuery } from "../api/queries";
 import { useMay } from "../api/session";
-import { endpointPath } from "../parts/Go";
+import { endpointPath } from "../parts/PlainLink";
 import { useTimeMode } from "../time/When";
 import { scheduleWords } from "../words/schedule";
 import { PAGES } from "./pages";
@@ -172,15 +175,15 @@ function useChoices(query: string): Choice[] {
     {
       id: "failed",
       group: "Actions",
-      label: "What failed",
-      about: "Failed runs, newest first",
+      label: "Failed runs",
+      about: "Newest first",
       icon: <IconHistory size={20} />,
       act: go("/runs?status=failure"),
     },
     {
       id: "time",
       group: "Actions",
-      label: "Switch how times are shown",
+      label: "Change time format",
       about: "Relative, local, UTC",
       icon: <IconClock size={20} />,
       act: next,
@@ -188,7 +191,7 @@ function useChoices(query: string): Choice[] {
     {
       id: "scheme",
       group: "Actions",
-      label: "Switch light and dark",
+      label: "Switch between light and dark",
       about: "Appearance",
       icon: <IconMoon size={20} />,
       act: toggleColorScheme,

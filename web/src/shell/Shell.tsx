@@ -49,14 +49,14 @@ export function Shell() {
   return (
     <LiveProvider>
       <a className="skip-link" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <AppShell header={{ height: 56 }} navbar={{ width: 208, breakpoint: "sm", collapsed: { mobile: !navOpen } }}>
         <AppShell.Header>
           <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="sm">
             <Group gap="sm" wrap="nowrap">
               <Burger opened={navOpen} onClick={nav.toggle} hiddenFrom="sm" size="sm" aria-label="Pages" />
-              <UnstyledButton component={Link} to="/" aria-label="Mainspring, to the overview">
+              <UnstyledButton component={Link} to="/" aria-label="Mainspring overview">
                 <Group gap={8} wrap="nowrap">
                   <Logo />
                   <Text fw={700} size="lg" visibleFrom="xs">
@@ -109,7 +109,7 @@ export function Shell() {
       </AppShell>
       <Palette />
       <SignInAgain />
-      <Modal opened={keysOpen} onClose={keys.close} title="Keys" size="md">
+      <Modal opened={keysOpen} onClose={keys.close} title="Keyboard shortcuts" size="md">
         <KeyList />
       </Modal>
     </LiveProvider>
@@ -158,16 +158,18 @@ function TimeSwitch() {
       value={mode}
       onChange={(value) => setMode(value as TimeMode)}
       data={ways}
-      aria-label="How times are shown"
+      aria-label="Time format"
     />
   );
 }
 
 function SchemeSwitch() {
-  const { setColorScheme, colorScheme } = useMantineColorScheme({ keepTransitions: true }); // to hold them still costs two passes over all styles
+  // To hold them still costs two passes over all styles.
+  const { setColorScheme, colorScheme } = useMantineColorScheme({ keepTransitions: true });
   const isDark =
     colorScheme === "dark" || (colorScheme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
-  const turn = () => startTransition(() => setColorScheme(isDark ? "light" : "dark")); // the colours change at once, what knows of them after it
+  // The colours change at once, what knows of them after it.
+  const turn = () => startTransition(() => setColorScheme(isDark ? "light" : "dark"));
   return (
     <Tooltip label={isDark ? "Light" : "Dark"}>
       <ActionIcon
@@ -175,7 +177,7 @@ function SchemeSwitch() {
         color="gray"
         size="lg"
         onClick={turn}
-        aria-label={isDark ? "Show in light colours" : "Show in dark colours"}
+        aria-label={isDark ? "Switch to light theme" : "Switch to dark theme"}
       >
         {isDark ? <IconSun size={18} /> : <IconMoon size={18} />}
       </ActionIcon>
@@ -225,7 +227,7 @@ function UserMenu({ showKeys }: { showKeys: () => void }) {
         ))}
         <Menu.Divider />
         <Menu.Item leftSection={<IconKeyboard size={16} />} onClick={showKeys}>
-          Keys
+          Keyboard shortcuts
         </Menu.Item>
         {!session.demo && (
           <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void leave()}>

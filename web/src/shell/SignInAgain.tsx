@@ -58,7 +58,7 @@ export function SignInAgain() {
       zIndex={1000}
     >
       <Text size="sm" mb="md">
-        Sign in again to go on. What you typed is kept.
+        Sign in again to continue. Your changes are kept.
       </Text>
       <SignInForm fixedEmail={session.user?.email} from="/" isInPlace done={() => finish(true)} />
       <Button variant="subtle" color="gray" fullWidth mt="xs" onClick={() => finish(false)}>

@@ -14,7 +14,8 @@ export function relative(at: string, nowMs: number): string {
   const away = Date.parse(at) - nowMs;
   if (Math.abs(away) < 1000) return "now";
   if (away > 0) return `in ${span(away)}`;
-  return `${span(away < -MINUTE ? Math.ceil(away / MINUTE) * MINUTE : away)} ago`; // what is over need not count seconds
+  // What is over need not count seconds.
+  return `${span(away < -MINUTE ? Math.ceil(away / MINUTE) * MINUTE : away)} ago`;
 }
 
 export function utc(at: string): string {

@@ -1,4 +1,6 @@
-/** Who did it, as people say it: `user:ann@example.com` is Ann's address, `rule:night` a rule, `key:key_1` an API key. */
+/**
+ * Who did it, as people say it: `user:ann@example.com` is Ann's address, `rule:night` a rule, `key:key_1` an API key.
+ */
 export function actorWords(actor: string): string {
   if (actor.startsWith("user:")) return actor.slice("user:".length);
   if (actor.startsWith("key:")) return `API key ${actor.slice("key:".length)}`;

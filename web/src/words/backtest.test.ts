@@ -10,7 +10,7 @@ test("calls are compared", () => {
 });
 
 test("failures are seen sooner, later or as before", () => {
-  expect(failuresWords([])).toBe("No failure is recorded in this time.");
+  expect(failuresWords([])).toBe("No failures recorded in this period.");
   expect(failuresWords([failure(60, 15)])).toBe("Of the one failure: 1 seen sooner, by up to 45s.");
   expect(failuresWords([failure(60, 15), failure(5, 65), failure(3, 3)])).toBe(
     "Of 3 failures: 1 seen sooner, by up to 45s; 1 seen later, by up to 1m; 1 seen as before.",

@@ -17,7 +17,7 @@ function gained({ seen_after_s: { present, changed } }: Failure): number {
 }
 
 export function failuresWords(failures: Failure[]): string {
-  if (!failures.length) return "No failure is recorded in this time.";
+  if (!failures.length) return "No failures recorded in this period.";
   const gains = failures.map(gained);
   const sooner = gains.filter((each) => each > 0);
   const later = gains.filter((each) => each < 0);

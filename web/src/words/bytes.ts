@@ -1,6 +1,9 @@
 /** What the bytes of a response body are. */
 
-/** Pictures that hold no script, by their first bytes: what a server calls them is not believed. SVG and HTML are never shown. */
+/**
+ * Pictures that hold no script, by their first bytes: what a server calls them is not believed. SVG and HTML are never
+ * shown.
+ */
 export const PICTURES: [string, (bytes: Uint8Array) => boolean][] = [
   ["image/png", (bytes) => begins(bytes, 0, 0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)],
   ["image/jpeg", (bytes) => begins(bytes, 0, 0xff, 0xd8, 0xff)],

@@ -7,7 +7,8 @@ import { sourceWords } from "./state";
 export type EventType = keyof typeof labels.events;
 export const EVENT_TYPES = Object.keys(labels.events) as EventType[];
 
-const phraseOf = (type: string): string =>
+/** The API's phrase for an event or an entry of the audit trail. */
+export const phraseOf = (type: string): string =>
   (labels.events as Record<string, string>)[type] ?? type.replaceAll("_", " ").replace(".", " ");
 
 /** What endpoints wait for: `12 endpoints are waiting for host gateway:80 (limit 50)`. */

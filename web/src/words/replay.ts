@@ -8,21 +8,23 @@ export function replayWords(items: Compared[]): string {
     different ? `${different} of ${items.length} ${different === 1 ? "differs" : "differ"}` : "",
     stuck ? `${stuck}${different ? "" : ` of ${items.length}`} cannot be replayed` : "",
   ].filter(Boolean);
-  return said.join(", ") || (items.length === 1 ? "Identical, the one there is" : `Identical, all ${items.length}`);
+  return (
+    said.join(", ") || (items.length === 1 ? "Identical (1 execution)" : `Identical (all ${items.length} executions)`)
+  );
 }
 
 /** What that proves of `name`, the version or document it was replayed with, and what it cannot. */
 export function proofWords(items: Compared[], name: string): string {
   const same = items.filter((each) => each.identical).length;
   if (same === items.length)
-    return `With what ${same === 1 ? "its log says" : "their logs say"} arrived, ${name} does what was done. Whether the outside world did what it answered, no log can prove.`;
+    return `Given the recorded inputs, ${name} produces the same steps. A log cannot prove what happened outside Mainspring.`;
   const rest =
     same === 0
       ? ""
       : same === 1
-        ? `The other one does the same with ${name}. `
-        : `The other ${same} do the same with ${name}. `;
-  return `${rest}What the outside world would have answered after a first difference, no log knows.`;
+        ? `The other execution is identical with ${name}. `
+        : `The other ${same} executions are identical with ${name}. `;
+  return `${rest}Responses after the first difference cannot be known from a log.`;
 }
 
 /** Those that their own version replays otherwise: never mere change, always a question. */

@@ -22,7 +22,9 @@ function offset(zone: string, ms: number): string {
   return format.formatToParts(ms).find((part) => part.type === "timeZoneName")?.value ?? "";
 }
 
-/** Daylight saving that begins or ends within a week, or before the next run, in the zone of a cron; null: none does. */
+/**
+ * Daylight saving that begins or ends within a week, or before the next run, in the zone of a cron; null: none does.
+ */
 export function clockChange(endpoint: Scheduled & { next_run_at?: string | null }, nowMs: number): string | null {
   if (endpoint.cron === null) return null;
   const next = endpoint.next_run_at ? Date.parse(endpoint.next_run_at) : nowMs;

@@ -38,6 +38,7 @@ class AlertFacts(Struct, frozen=True):
     next_run_at: datetime | None = None
     link: str = ""
     by: str = ""  # the actor
+    runbook: str = ""  # instructions of the endpoint's owner
 
 
 class Message(Struct, frozen=True):
@@ -97,6 +98,8 @@ def compose(turn: Turn, facts: AlertFacts, now: datetime) -> Message:
     if facts.next_run_at is not None:
         lines.append(f"Next run:   {_clock(facts.next_run_at)}")
     lines.append(f"Alert:      {spelled_out(turn.alert.name)}")
+    if facts.runbook and not is_over:
+        lines += ["", "What to do:", *(spelled_out(line) for line in facts.runbook.splitlines())]
     if facts.link:
         lines += ["", facts.link]
     data: dict[str, object] = {
@@ -113,6 +116,7 @@ def compose(turn: Turn, facts: AlertFacts, now: datetime) -> Message:
         "next_run_at": None if facts.next_run_at is None else rfc3339(facts.next_run_at),
         "run_id": turn.run_id or None,
         "link": facts.link or None,
+        "runbook": facts.runbook or None,
     }
     return Message(f"alert.{turn.tells.value}", turn.at, title, "\n".join(lines), data)
 

@@ -27,7 +27,6 @@ LOCK_WAIT = "250ms"  # for so long every claim may wait for a migration that wai
 PAUSE_S = 1.0  # between two tries: what has queued up meanwhile is done
 GIVE_UP_S = 900.0
 STATEMENT_S = 660.0  # > what the server is told to allow a migration
-GUARDED_FROM = 9  # the migration that brought `guard_tenants`
 
 Migration = tuple[int, str, str]
 
@@ -101,8 +100,7 @@ async def _apply(
             # In an empty database nobody waits, and all of it is one transaction.
             await session.script(text.replace(" CONCURRENTLY", ""), timeout_s=STATEMENT_S)
             await session.run("add_migration", number, name, await session.now())
-        if chosen[-1][0] >= GUARDED_FROM:
-            await session.run("guard_tenants")
+        await session.run("guard_tenants")
     except (asyncpg.InsufficientPrivilegeError, asyncpg.InvalidSchemaNameError) as fault:
         raise _refused(missing, fault) from None
 
@@ -130,7 +128,7 @@ def _is_concurrent(migration: Migration) -> bool:
 
 def _refused(missing: Sequence[Migration], fault: Exception) -> Misconfigured:
     return Misconfigured(
-        f"the database lacks {len(missing)} migrations, up to {missing[-1][1]}, and the user of "
+        f"the database lacks the migrations up to {missing[-1][1]}, and the user of "
         f"MAINSPRING_DATABASE_URL may not change its schema ({fault}); run `mainspring migrate` as the user "
         "who owns the tables, then start this again",
         setting="MAINSPRING_DATABASE_URL",

@@ -352,7 +352,7 @@ SELECT to_regclass('schema_migration') IS NOT NULL;
 -- name: create_migration_table
 -- Where applied migrations are noted.
 CREATE TABLE IF NOT EXISTS schema_migration (
-    number bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL);
+    number bigint PRIMARY KEY, name text COLLATE "C" NOT NULL, applied_at timestamptz NOT NULL);
 
 -- name: probe_schedule
 -- Nothing, unless the table is locked, read-only or missing.

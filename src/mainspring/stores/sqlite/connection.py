@@ -1,10 +1,12 @@
 """One connection to an SQLite file, with our pragmas, our queries by name, and the form that values have there."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import apsw
+import msgspec
 
 from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured
@@ -91,12 +93,19 @@ QUERIES = load_queries(
 
 
 def bound(values: Iterable[object]) -> tuple[object, ...]:
-    """Values as SQLite takes them: instants as exact microseconds."""
-    return tuple([microseconds(value) if type(value) is datetime else value for value in values])
+    """Values as SQLite takes them: instants as exact microseconds, lists as the JSON arrays that `json_each` reads."""
+    return tuple([_PLAIN[type(value)](value) if type(value) in _PLAIN else value for value in values])
 
 
 def microseconds(instant: datetime | None) -> int | None:
     return None if instant is None else (instant - EPOCH) // _MICROSECOND
+
+
+def _json(values: object) -> str:
+    return msgspec.json.encode(values).decode()
+
+
+_PLAIN: dict[type, Callable[[Any], object]] = {datetime: microseconds, list: _json}
 
 
 class SqliteConnection:

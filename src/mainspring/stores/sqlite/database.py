@@ -53,6 +53,20 @@ def _file_id(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+class _LoopWatch:
+    """Notices whether the event loop turns."""
+
+    def __init__(self) -> None:
+        self.has_turned = False
+        self._handle = asyncio.get_running_loop().call_soon(self._turn)
+
+    def end(self) -> None:
+        self._handle.cancel()
+
+    def _turn(self) -> None:
+        self.has_turned = True
+
+
 class SqliteDatabase:
     """The file behind every SQLite port."""
 
@@ -116,19 +130,27 @@ class SqliteDatabase:
     @asynccontextmanager
     async def transaction(self, tenant_id: str | None = None) -> AsyncIterator[SqliteSession]:
         """Nothing else may be awaited inside: the lock of the file is held, and other processes wait for it."""
-        async with self._transaction() as session:
-            loop, turned = asyncio.get_running_loop(), False
-
-            def turn() -> None:
-                nonlocal turned
-                turned = True
-
-            handle = loop.call_soon(turn)
+        async with self._writing:
+            self._refuse_lost_file()
             try:
-                yield session
-            finally:
-                handle.cancel()
-            assert not turned, "something was awaited inside a transaction, while the database was locked"
+                await self._begin()
+                watch = _LoopWatch()
+                try:
+                    yield SqliteSession(self._writer, self.clock)
+                    assert not watch.has_turned, (
+                        "something was awaited inside a transaction, while the database was locked"
+                    )
+                    if self._inline:
+                        self._writer.commit()
+                    else:
+                        await self._in_thread(0, self._writer.commit)
+                except BaseException:
+                    self._writer.rollback()
+                    raise
+                finally:
+                    watch.end()
+            except AWAY as fault:
+                raise self._unavailable(fault) from fault
 
     statement = transaction
 
@@ -173,25 +195,6 @@ class SqliteDatabase:
                     yield SqliteSession(self._reader, self.clock, hop)
                 finally:
                     self._reader.rollback()
-            except AWAY as fault:
-                raise self._unavailable(fault) from fault
-
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[SqliteSession]:
-        session = SqliteSession(self._writer, self.clock)
-        async with self._writing:
-            self._refuse_lost_file()
-            try:
-                await self._begin()
-                try:
-                    yield session
-                    if self._inline:
-                        self._writer.commit()
-                    else:
-                        await self._in_thread(0, self._writer.commit)
-                except BaseException:
-                    self._writer.rollback()
-                    raise
             except AWAY as fault:
                 raise self._unavailable(fault) from fault
 

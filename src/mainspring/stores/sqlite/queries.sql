@@ -1,11 +1,21 @@
 -- name: next_claimable
--- When the next endpoint of a tenant will become claimable. What is so already waits for a place, not for the clock.
-SELECT claimable_at FROM schedule WHERE tenant_id = :tenant_id AND claimable_at > :now AND claimable_at IS NOT NULL
-ORDER BY claimable_at LIMIT 1;
+-- When the next endpoint will become claimable. What is so already waits for a place, not for the clock.
+SELECT MIN((SELECT claimable_at FROM schedule
+            WHERE tenant_id = tenant.id AND claimable_at > :now AND claimable_at IS NOT NULL
+            ORDER BY claimable_at LIMIT 1))
+FROM tenant;
 
 -- name: any_due
--- Whether a tenant has anything to claim.
-SELECT 1 FROM schedule WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL LIMIT 1;
+-- Whether any tenant has anything to claim.
+SELECT 1 FROM tenant WHERE EXISTS (SELECT 1 FROM schedule
+                                   WHERE tenant_id = tenant.id AND claimable_at <= :now AND claimable_at IS NOT NULL)
+LIMIT 1;
+
+-- name: due_tenants
+-- The tenants with something to claim; claims go round them so that none starves another.
+SELECT id FROM tenant WHERE EXISTS (SELECT 1 FROM schedule
+                                    WHERE tenant_id = tenant.id AND claimable_at <= :now AND claimable_at IS NOT NULL)
+ORDER BY id;
 
 -- name: next_hint_expiry
 -- When the earliest hint's time runs out.

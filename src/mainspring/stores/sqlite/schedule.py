@@ -161,7 +161,7 @@ class SqliteSchedule:
             slow_busy[tenant] += count
         full = encoded([*full_hosts(busy, caps), *rates.shut, *shut_to_slow(slow)])
         due: list[tuple[Any, ...]] = []
-        for (tenant_id,) in db.rows("tenant_ids"):
+        for (tenant_id,) in db.rows("due_tenants", now):
             pace_max = (
                 EndpointPace.SLOW if slow is None else min(slow.pace_max, _pace_max(slow_busy[str(tenant_id)], caps))
             )
@@ -196,12 +196,11 @@ def _rates(db: SqliteConnection, caps: Caps, now: datetime) -> HostRates:
 
 
 def _is_any_due(db: SqliteConnection, now: datetime) -> bool:
-    return any(db.value("any_due", tenant_id, now) for (tenant_id,) in db.rows("tenant_ids"))
+    return db.value("any_due", now) is not None
 
 
 def _next_due_at(db: SqliteConnection, now: datetime) -> datetime | None:
-    times = [db.value("next_claimable", tenant_id, now) for (tenant_id,) in db.rows("tenant_ids")]
-    times.append(db.value("next_hint_expiry"))
+    times = [db.value("next_claimable", now), db.value("next_hint_expiry")]
     return instant(min((at for at in times if at is not None), default=None))  # type: ignore[type-var]  # INTEGER
 
 

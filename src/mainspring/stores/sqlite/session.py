@@ -1,9 +1,8 @@
 """The session of `stores/session.py` on SQLite."""
 
-import json
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import datetime
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
@@ -11,14 +10,13 @@ from mainspring.ports.outbound import Clock
 from mainspring.stores.session import Row, UniqueViolation
 from mainspring.stores.sqlite.connection import SqliteConnection, bound, instant
 
-P = ParamSpec("P")
 T = TypeVar("T")
 Hop = Callable[..., Awaitable[Any]]  # runs a statement in a thread
 UNIQUE = (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY)
 
 
 class SqliteSession:
-    """A transaction on one connection. `hop` runs a statement elsewhere; without it, statements never suspend."""
+    """A transaction on one connection. `hop` runs a reading statement elsewhere; without it, nothing suspends."""
 
     def __init__(self, connection: SqliteConnection, clock: Clock, hop: Hop | None = None) -> None:
         self.connection = connection
@@ -27,19 +25,29 @@ class SqliteSession:
         self._hop = hop
 
     async def rows(self, query: str, *values: object) -> list[Row]:
-        return list(await self._do(self.connection.rows, query, *_plain(values)))
+        if self._hop is not None:
+            return await self._hop(self._rows, query, values)  # type: ignore[no-any-return]  # what `_rows` returns
+        return self._rows(query, values)
 
     async def rows_for(self, query: str, each: Sequence[Row]) -> list[Row]:
         return [row for values in each for row in await self.rows(query, *values)]
 
     async def value(self, query: str, *values: object) -> object:
-        return await self._do(self.connection.value, query, *_plain(values))
+        if self._hop is not None:
+            return await self._hop(self.connection.value, query, *values)
+        return self.connection.value(query, *values)
 
     async def run(self, query: str, *values: object) -> int:
-        return await self._do(self.connection.run, query, *_plain(values))
+        try:
+            return self.connection.run(query, *values)
+        except apsw.ConstraintError as fault:
+            raise _refused(fault) from fault
 
     async def run_many(self, query: str, rows: Sequence[Row]) -> None:
-        await self._do(self.connection.run_many, query, [bound(row) for row in rows])
+        try:
+            self.connection.run_many(query, [bound(row) for row in rows])
+        except apsw.ConstraintError as fault:
+            raise _refused(fault) from fault
 
     async def insert(self, query: str, rows: Sequence[Row]) -> None:
         await self.run_many(query, rows)
@@ -75,13 +83,11 @@ class SqliteSession:
             values[index] = instant(values[index])
         return values
 
-    async def _do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def _rows(self, query: str, values: tuple[object, ...]) -> list[Row]:
         try:
-            return await self._hop(work, *args, **kwargs) if self._hop is not None else work(*args, **kwargs)
+            return self.connection.rows(query, *values)  # type: ignore[return-value]  # tuples are sequences
         except apsw.ConstraintError as fault:
-            if fault.extendedresult in UNIQUE:  # type: ignore[attr-defined]  # in apsw, not in its stubs
-                raise UniqueViolation(str(fault)) from fault
-            raise
+            raise _refused(fault) from fault
 
 
 def finish(work: Coroutine[Any, Any, T]) -> T:
@@ -94,6 +100,6 @@ def finish(work: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("something was awaited inside a transaction, while the database was locked")
 
 
-def _plain(values: Iterable[object]) -> Iterator[object]:
-    """Lists as the JSON arrays that `json_each` reads."""
-    return (json.dumps(value) if type(value) is list else value for value in values)
+def _refused(fault: apsw.ConstraintError) -> Exception:
+    """A unique violation, or the fault itself: any other constraint is our own mistake."""
+    return UniqueViolation(str(fault)) if fault.extendedresult in UNIQUE else fault  # type: ignore[attr-defined]  # in apsw, not in its stubs

@@ -1,12 +1,12 @@
 /** Hints in force, with author, reason and countdown; new ones; and the way back to the baseline. */
 import { Badge, Button, Card, Group, SegmentedControl, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useState } from "react";
-import { acts } from "../../api/acts";
+import { acts } from "../../api/actions";
 import { asProblem } from "../../api/client";
 import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
 import { Dialog } from "../../parts/Dialog";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { When } from "../../time/When";
 import { actorWords } from "../../words/actor";
 import { duration } from "../../words/duration";
@@ -14,7 +14,7 @@ import { duration } from "../../words/duration";
 export function Hints({ endpoint }: { endpoint: Endpoint }) {
   const mayRun = useMay("run") && endpoint.status !== "archived";
   const [adding, setAdding] = useState(false);
-  const clear = useAct(() => acts.clearHints(endpoint.id), { done: "The baseline is back" });
+  const clear = useAction(() => acts.clearHints(endpoint.id), { done: "Hints cleared" });
   const { interval_hint: every, one_shot_hint: once } = endpoint;
   return (
     <Card>
@@ -33,15 +33,14 @@ export function Hints({ endpoint }: { endpoint: Endpoint }) {
               </Button>
             )}
             <Button size="compact-sm" variant="default" onClick={() => setAdding(true)}>
-              Add a hint
+              Add hint
             </Button>
           </Group>
         )}
       </Group>
       {!every && !once && (
         <Text size="sm" c="dimmed">
-          None: it runs as its schedule says. A hint is advice that ends by itself: run more often for a while, or once
-          more soon.
+          No hints. A hint temporarily changes when this endpoint runs.
         </Text>
       )}
       <Stack gap="xs">
@@ -106,12 +105,12 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
   const [ttl, setTtl] = useState("1h");
   const [soon, setSoon] = useState("30s");
   const [reason, setReason] = useState("");
-  const save = useAct(
+  const save = useAction(
     () =>
       kind === "interval"
         ? acts.hintInterval(endpoint.id, { every, ttl, reason })
         : acts.hintOnce(endpoint.id, { after: soon, reason }),
-    { done: "The hint is in force", after: close, quiet: true },
+    { done: "Hint added", after: close, quiet: true },
   );
   const fault = save.error ? asProblem(save.error) : null;
   return (
@@ -127,10 +126,10 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
             value={kind}
             onChange={setKind}
             data={[
-              { value: "interval", label: "Another interval" },
+              { value: "interval", label: "Interval" },
               { value: "once", label: "One extra run" },
             ]}
-            aria-label="Kind of hint"
+            aria-label="Hint type"
           />
           {kind === "interval" ? (
             <Group grow align="flex-start">
@@ -142,7 +141,7 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
                 data-autofocus
               />
               <TextInput
-                label="For"
+                label="Duration"
                 value={ttl}
                 onChange={(event) => setTtl(event.currentTarget.value)}
                 error={fault?.of("ttl")}
@@ -150,7 +149,7 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
             </Group>
           ) : (
             <TextInput
-              label="Run once more in"
+              label="Run in"
               value={soon}
               onChange={(event) => setSoon(event.currentTarget.value)}
               error={fault?.of("after")}
@@ -172,7 +171,7 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
               Cancel
             </Button>
             <Button type="submit" loading={save.isPending}>
-              Add the hint
+              Save hint
             </Button>
           </Group>
         </Stack>

@@ -1,20 +1,20 @@
 import { Button, Checkbox, Group, Select, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { acts, type Pause } from "../../api/acts";
+import { acts, type Pause } from "../../api/actions";
 import { asProblem } from "../../api/client";
 import type { Endpoint } from "../../api/types";
 import { Dialog } from "../../parts/Dialog";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 
 const OWN = "own";
 const SPANS = [
-  { value: "", label: "until it is resumed" },
+  { value: "", label: "until resumed" },
   { value: "15m", label: "15 minutes" },
   { value: "1h", label: "1 hour" },
   { value: "8h", label: "8 hours" },
   { value: "1d", label: "1 day" },
   { value: "7d", label: "7 days" },
-  { value: OWN, label: "until a day and time" },
+  { value: OWN, label: "until a date and time" },
 ];
 
 type End = Pick<Pause, "duration" | "until">;
@@ -29,7 +29,7 @@ export function PauseEnd({ set, error }: { set: (end: End) => void; error?: stri
   return (
     <>
       <Select
-        label="For how long"
+        label="Duration"
         data={SPANS}
         value={kind}
         onChange={(value) => choose(value ?? "")}
@@ -55,7 +55,7 @@ export function PauseForm({ endpoint, close }: { endpoint: Endpoint; close: () =
   const [end, setEnd] = useState<End>({});
   const [reason, setReason] = useState("");
   const [mayResume, setMayResume] = useState(false);
-  const pause = useAct(() => acts.pause(endpoint.id, { reason, advice_may_resume: mayResume, ...end }), {
+  const pause = useAction(() => acts.pause(endpoint.id, { reason, advice_may_resume: mayResume, ...end }), {
     done: `${endpoint.name} is paused`,
     after: close,
     quiet: true,
@@ -73,15 +73,15 @@ export function PauseForm({ endpoint, close }: { endpoint: Endpoint; close: () =
           <PauseEnd set={setEnd} error={fault && !fault.of("reason") ? fault.message : undefined} />
           <TextInput
             label="Reason"
-            description="Whoever wonders later reads it."
+            description="Shown to anyone who looks at this endpoint."
             value={reason}
             onChange={(event) => setReason(event.currentTarget.value)}
             error={fault?.of("reason")}
             data-autofocus
           />
           <Checkbox
-            label="Advice may resume it"
-            description="Rules, workflows and the model may end this pause. Otherwise only a person can."
+            label="Rules and the model may resume it"
+            description="Rules, workflows and the model may end this pause. Otherwise only a user can."
             checked={mayResume}
             onChange={(event) => setMayResume(event.currentTarget.checked)}
           />

@@ -56,7 +56,7 @@ export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
   return (
     <Accordion variant="contained" multiple value={opened} onChange={setOpened} transitionDuration={0}>
       <Accordion.Item value="request">
-        <Accordion.Control>Request: headers, body, timeout</Accordion.Control>
+        <Accordion.Control>Request headers, body and timeout</Accordion.Control>
         <Accordion.Panel>
           <Stack>
             <Headers draft={draft} set={set} error={of("headers")} />
@@ -75,14 +75,14 @@ export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
               <TextInput label="Timeout" description="30s, 5m" {...text("timeout")} {...field("timeout")} />
               <TextInput
                 label="Redirects"
-                description="How many are followed"
+                description="Maximum number to follow"
                 inputMode="numeric"
                 {...text("redirectsMax")}
                 {...field("redirects_max")}
               />
               <TextInput
-                label="Response bytes"
-                description="How many are stored"
+                label="Stored response size"
+                description="In bytes"
                 inputMode="numeric"
                 {...text("bodyCap")}
                 {...field("body_cap")}
@@ -92,12 +92,12 @@ export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
         </Accordion.Panel>
       </Accordion.Item>
       <Accordion.Item value="success">
-        <Accordion.Control>What counts as success</Accordion.Control>
+        <Accordion.Control>Success condition</Accordion.Control>
         <Accordion.Panel>
           <Stack>
             <TextInput
               label="Status codes"
-              description="Separated by commas; empty is any 2xx"
+              description="Comma-separated; any 2xx if empty"
               {...text("acceptCodes")}
               {...field("accept_codes")}
             />
@@ -112,7 +112,7 @@ export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
         </Accordion.Panel>
       </Accordion.Item>
       <Accordion.Item value="limits">
-        <Accordion.Control>Limits, failures and missed slots</Accordion.Control>
+        <Accordion.Control>Limits, failures and missed runs</Accordion.Control>
         <Accordion.Panel>
           <Limits draft={draft} set={set} text={text} field={field} />
         </Accordion.Panel>
@@ -130,26 +130,26 @@ function Limits({ draft, set, text, field }: LimitsProps) {
     <Stack>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <TextInput
-          label="Never closer than"
-          description="Minimum interval"
+          label="Minimum interval"
+          description="For example 30s"
           {...text("minInterval")}
           {...field("min_interval")}
         />
         <TextInput
-          label="Never farther than"
-          description="Maximum interval"
+          label="Maximum interval"
+          description="For example 1h"
           {...text("maxInterval")}
           {...field("max_interval")}
         />
         <TextInput
           label="Jitter"
-          description="Each run is moved by up to this much"
+          description="Random delay of up to this much"
           {...text("jitter")}
           {...field("jitter")}
         />
         <TextInput
           label="Maximum lateness"
-          description="Later slots count as missed; empty is no limit"
+          description="Runs later than this are missed; no limit if empty"
           {...text("maxLateness")}
           {...field("max_lateness")}
         />
@@ -161,11 +161,11 @@ function Limits({ draft, set, text, field }: LimitsProps) {
           {...field("backoff")}
           data={[
             { value: "default", label: "Double the interval, up to 32 times" },
-            { value: "monitor", label: "As a monitor: up to an hour" },
+            { value: "monitor", label: "Monitor: back off up to one hour" },
           ]}
         />
         <Select
-          label="If a worker is lost"
+          label="If the worker is lost"
           value={draft.onLostWorker}
           onChange={(way) => set({ onLostWorker: way ?? "retry" })}
           allowDeselect={false}
@@ -176,20 +176,20 @@ function Limits({ draft, set, text, field }: LimitsProps) {
           ]}
         />
         <Select
-          label="Missed slots"
+          label="Missed runs"
           value={draft.misfire}
           onChange={(misfire) => set({ misfire: misfire ?? "run_once" })}
           allowDeselect={false}
           {...field("misfire")}
           data={[
-            { value: "run_once", label: "Run the newest once" },
-            { value: "skip", label: "Skip them" },
+            { value: "run_once", label: "Run once" },
+            { value: "skip", label: "Skip" },
             { value: "catch_up", label: "Catch up" },
           ]}
         />
         <TextInput
-          label="Slots to catch up"
-          description="At most"
+          label="Runs to catch up"
+          description="Maximum number"
           inputMode="numeric"
           inputWrapperOrder={["label", "input", "description", "error"]}
           {...text("catchUpMax")}
@@ -198,24 +198,24 @@ function Limits({ draft, set, text, field }: LimitsProps) {
       </SimpleGrid>
       <Switch
         label="Spread first runs"
-        description="Start at a point of its own within the interval"
+        description="Spread first runs within the interval"
         checked={draft.spread}
         onChange={(event) => set({ spread: event.currentTarget.checked })}
         {...field("spread")}
       />
       <Checkbox.Group
-        label="Advice may"
-        description="What rules, workflows and the model may do here"
+        label="Allowed advice"
+        description="Changes that rules, workflows and the model may make"
         value={draft.advice}
         onChange={(advice) => set({ advice })}
         {...field("advice")}
       >
         <Group mt="xs">
           <Checkbox value="interval" label="change the interval" />
-          <Checkbox value="run" label="run it" />
-          <Checkbox value="wake" label="wake it" />
-          <Checkbox value="pause" label="pause it" />
-          <Checkbox value="siblings" label="act on its siblings" />
+          <Checkbox value="run" label="run the endpoint" />
+          <Checkbox value="wake" label="resume the endpoint" />
+          <Checkbox value="pause" label="pause the endpoint" />
+          <Checkbox value="siblings" label="act on other endpoints of the job" />
         </Group>
       </Checkbox.Group>
     </Stack>
@@ -258,7 +258,7 @@ function Headers({ draft, set, error }: { draft: Draft; set: Props["set"]; error
             <ActionIcon
               variant="subtle"
               color="gray"
-              aria-label="Remove the header"
+              aria-label="Remove header"
               onClick={() => set({ headers: draft.headers.filter((_, at) => at !== place) })}
             >
               <IconTrash size={16} />
@@ -277,7 +277,7 @@ function Headers({ draft, set, error }: { draft: Draft; set: Props["set"]; error
           style={{ alignSelf: "flex-start" }}
           onClick={() => set({ headers: [...draft.headers, { name: "", value: "", secret: false }] })}
         >
-          Add a header
+          Add header
         </Button>
       </Stack>
     </Fieldset>

@@ -1,13 +1,13 @@
 /** Call an endpoint once, outside its schedule, and look at what came back. */
 import { Button, Group, Stack, Text } from "@mantine/core";
-import { acts } from "../../api/acts";
+import { acts } from "../../api/actions";
 import type { BodyShown, Endpoint, Phases, RunInFull } from "../../api/types";
 import { BodyViewer } from "../../parts/BodyViewer";
 import { Dialog } from "../../parts/Dialog";
 import { ButtonLink } from "../../parts/links";
 import { Failed } from "../../parts/Outcomes";
 import { RunStatus } from "../../parts/Status";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { Waterfall } from "../../parts/Waterfall";
 import { took } from "../../words/duration";
 
@@ -34,7 +34,7 @@ export function CallOutcome({ outcome }: { outcome: Outcome }) {
               at <span className="mono">{outcome.address}</span>
             </>
           ) : (
-            "no address was reached"
+            "no address reached"
           )}
           {outcome.address_verdict && outcome.address_verdict !== "not reached" ? `, ${outcome.address_verdict}` : ""}
         </Text>
@@ -51,28 +51,28 @@ export function CallOutcome({ outcome }: { outcome: Outcome }) {
 }
 
 export function TestCall({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
-  const test = useAct(() => acts.test(endpoint.id), { quiet: true });
+  const test = useAction(() => acts.test(endpoint.id), { quiet: true });
   const run = test.data as RunInFull | undefined;
   return (
-    <Dialog onClose={close} title={`Test call of ${endpoint.name}`} size="lg">
+    <Dialog onClose={close} title={`Test call to ${endpoint.name}`} size="lg">
       <Stack>
         <Text size="sm" className="breaks">
           The server calls{" "}
           <span className="mono">
             {endpoint.method} {endpoint.url}
           </span>{" "}
-          once. It is recorded as a test and moves nothing in the schedule.
+          once. The call is recorded as a test and does not change the schedule.
         </Text>
         {test.error ? <Failed fault={test.error} /> : null}
         {run && <CallOutcome outcome={run} />}
         <Group justify="flex-end">
           {run && (
             <ButtonLink variant="default" to="/runs/$run" params={{ run: run.id }}>
-              Open the run
+              Open run
             </ButtonLink>
           )}
           <Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>
-            {run ? "Send again" : "Send the test call"}
+            {run ? "Send again" : "Send test call"}
           </Button>
         </Group>
       </Stack>

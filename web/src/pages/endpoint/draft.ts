@@ -12,6 +12,7 @@ export type Draft = {
   name: string;
   job: string;
   description: string;
+  runbook: string;
   method: Method;
   url: string;
   kind: "interval" | "cron";
@@ -41,6 +42,7 @@ export const EMPTY: Draft = {
   name: "",
   job: "default",
   description: "",
+  runbook: "",
   method: "GET",
   url: "",
   kind: "interval",
@@ -86,6 +88,7 @@ export function draftOf(endpoint: Endpoint): Draft {
     name: endpoint.name,
     job: endpoint.job,
     description: endpoint.description,
+    runbook: endpoint.runbook,
     method: METHODS.find((each) => each === endpoint.method) ?? "GET",
     url: endpoint.url,
     kind: endpoint.cron === null ? "interval" : "cron",
@@ -125,7 +128,7 @@ export type MissingSecret = { field: "url" | "headers"; name: string };
 export function secretsToEnter(draft: Draft): MissingSecret[] {
   const headers = draft.headers.filter((each) => each.secret && each.name.trim() && !each.value);
   return [
-    ...(draft.url.includes(MASK) ? [{ field: "url" as const, name: "the query string of the URL" }] : []),
+    ...(draft.url.includes(MASK) ? [{ field: "url" as const, name: "the URL's query string" }] : []),
     ...headers.map((each) => ({ field: "headers" as const, name: each.name })),
   ];
 }
@@ -143,6 +146,7 @@ const SENT: { [Name in Field]-?: (draft: Draft) => unknown } = {
   name: (draft) => draft.name.trim(),
   job: (draft) => draft.job.trim() || "default",
   description: (draft) => draft.description,
+  runbook: (draft) => draft.runbook,
   method: (draft) => draft.method,
   url: (draft) => draft.url.trim(),
   cron: (draft) => (draft.kind === "cron" ? draft.cron.trim() : undefined),

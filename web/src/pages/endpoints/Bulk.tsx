@@ -1,24 +1,26 @@
-/** One act over the endpoints that are selected, or over all that match the filter; told in numbers before it is done. */
+/**
+ * One act over the endpoints that are selected, or over all that match the filter; told in numbers before it is done.
+ */
 import { Button, Card, Group, Menu, Stack, Text, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { IconChevronDown, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { type BulkVerb, bulkAct, type Chosen, type Pause } from "../../api/acts";
+import { type BulkVerb, bulkAct, type Chosen, type Pause } from "../../api/actions";
 import { asProblem } from "../../api/client";
 import { useMay } from "../../api/session";
+import { mayHaveChanged, takeWritten } from "../../api/written";
 import { Dialog } from "../../parts/Dialog";
 import { Failed } from "../../parts/Outcomes";
-import { mayChange } from "../../parts/useAct";
 import { PauseEnd } from "../endpoint/PauseForm";
 
 const WORDS: Record<BulkVerb, { verb: string; done: string; warning?: string }> = {
-  run: { verb: "Run now", done: "asked to run" },
+  run: { verb: "Run now", done: "requested to run" },
   pause: { verb: "Pause", done: "paused" },
   resume: { verb: "Resume", done: "resumed" },
-  "clear-hints": { verb: "Clear hints", done: "back to their baseline" },
+  "clear-hints": { verb: "Clear hints", done: "cleared" },
   "reset-failures": { verb: "Reset failures", done: "reset" },
-  archive: { verb: "Archive", done: "archived", warning: "They are kept with their runs, and never run again." },
+  archive: { verb: "Archive", done: "archived", warning: "They keep their history but never run again." },
 };
 
 type Props = { chosen: Chosen; count: number; offerAll: boolean; takeAll: () => void; clear: () => void };
@@ -36,11 +38,11 @@ export function Bulk({ chosen, count, offerAll, takeAll, clear }: Props) {
     <Card padding="xs" className="selection" role="region" aria-label="Selection">
       <Group gap="xs">
         <Text size="sm" fw={600} mr="xs">
-          {isAll ? "All that match" : `${count.toLocaleString()} selected`}
+          {isAll ? "All matching" : `${count.toLocaleString()} selected`}
         </Text>
         {offerAll && (
           <Button size="xs" variant="light" onClick={takeAll}>
-            Select all that match
+            Select all matching
           </Button>
         )}
         {button("run", <IconPlayerPlay size={14} />)}
@@ -63,7 +65,7 @@ export function Bulk({ chosen, count, offerAll, takeAll, clear }: Props) {
           </Menu.Dropdown>
         </Menu>
         <Button size="xs" variant="subtle" color="gray" onClick={clear}>
-          Unselect
+          Clear selection
         </Button>
       </Group>
       {asked && (
@@ -112,7 +114,8 @@ function Ask({ verb, chosen, close, done }: { verb: BulkVerb; chosen: Chosen; cl
       setFault(caught);
     } finally {
       setActing(null);
-      void client.invalidateQueries({ predicate: mayChange });
+      const written = takeWritten();
+      void client.invalidateQueries({ predicate: ({ queryKey }) => mayHaveChanged(written, queryKey) });
     }
   };
   return (
@@ -130,7 +133,7 @@ function Ask({ verb, chosen, close, done }: { verb: BulkVerb; chosen: Chosen; cl
               ? `${would.data.changed.toLocaleString()} of ${would.data.matched.toLocaleString()} would change.`
               : would.error
                 ? ""
-                : "Counting what would change…"}
+                : "Counting changes…"}
             {would.data && would.data.refused > 0 && ` ${would.data.refused.toLocaleString()} would refuse.`}{" "}
             {words.warning}
           </Text>

@@ -13,7 +13,7 @@ import { BacktestResult } from "../../parts/BacktestResult";
 import { EndpointPicker } from "../../parts/EndpointPicker";
 import { ButtonLink } from "../../parts/links";
 import { Command, Empty, Failed, Pending } from "../../parts/Outcomes";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { duration } from "../../words/duration";
 import { RuleForm } from "./RuleForm";
 
@@ -34,17 +34,17 @@ export function Backtests() {
     return (
       <Empty
         icon={IconApi}
-        title="Nothing was recorded yet"
+        title="No recorded runs yet"
         command="mainspring backtest NAME --every 30s"
         action={
           mayWrite && (
             <ButtonLink to="/endpoints/new" leftSection={<IconPlus size={16} />}>
-              Add the first endpoint
+              Create your first endpoint
             </ButtonLink>
           )
         }
       >
-        A back-test plays a change over past runs before you make it. It needs an endpoint that has run.
+        A back-test applies a change to past runs before you make it. It needs an endpoint with recorded runs.
       </Empty>
     );
   }
@@ -53,12 +53,11 @@ export function Backtests() {
   return (
     <Stack>
       <Text size="sm" c="dimmed">
-        What would have been, had an endpoint had another interval, other limits or fewer rules: played over the
-        recorded runs of all endpoints of its job, because their rules act on each other. Rules of the whole job stay in
-        force. Nothing is called and nothing is kept.
+        See how a different interval, limits or rules would have behaved on recorded runs. All endpoints of the job are
+        included because their rules can act on each other. Nothing is called or stored.
       </Text>
       <Group>
-        <EndpointPicker value={id ?? null} set={choose} label="Endpoint to play" required />
+        <EndpointPicker value={id ?? null} set={choose} label="Endpoint" required />
       </Group>
       {fault ? (
         <Failed
@@ -89,7 +88,10 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
     ...given("min_interval", least),
     ...given("max_interval", most),
   };
-  const play = useAct(() => plannerActs.backtest({ endpoint: endpoint.id }, change), { quiet: true, onlyReads: true });
+  const play = useAction(() => plannerActs.backtest({ endpoint: endpoint.id }, change), {
+    quiet: true,
+    onlyReads: true,
+  });
   const fault = play.error ? asProblem(play.error) : null;
   const isPlaced = ["every", "min_interval", "max_interval"].some((field) => fault?.of(field));
   const toggle = (id: string) =>
@@ -110,7 +112,7 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
           }}
         >
           <Title order={2} mb="sm">
-            What to change
+            Changes
           </Title>
           <Stack gap="sm">
             <TextInput
@@ -122,14 +124,14 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
             />
             <Group grow align="flex-start">
               <TextInput
-                label="Never closer than"
+                label="Minimum interval"
                 placeholder={none(endpoint.min_interval_ms)}
                 value={least}
                 onChange={(event) => setLeast(event.currentTarget.value)}
                 error={fault?.of("min_interval")}
               />
               <TextInput
-                label="Never farther than"
+                label="Maximum interval"
                 placeholder={none(endpoint.max_interval_ms)}
                 value={most}
                 onChange={(event) => setMost(event.currentTarget.value)}
@@ -139,7 +141,7 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
             {rules.length > 0 && (
               <Stack gap={6}>
                 <Text size="sm" fw={500}>
-                  With these rules
+                  Rules
                 </Text>
                 {rules.map((each) => (
                   <Checkbox
@@ -159,11 +161,11 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
             )}
             <Group>
               <Button type="submit" leftSection={<IconPlayerPlay size={16} />} loading={play.isPending}>
-                Play it over the past
+                Run back-test
               </Button>
               {mayWrite && (
                 <Button variant="default" onClick={() => setWriting(true)}>
-                  Try a new rule
+                  Test new rule
                 </Button>
               )}
             </Group>
@@ -173,15 +175,15 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
       <Grid.Col span={{ base: 12, lg: 7 }}>
         <Card>
           <Title order={2} mb="sm">
-            What would have been
+            Result
           </Title>
           {play.data ? (
             <BacktestResult tested={play.data} />
           ) : (
             <Stack gap="sm">
               <Text size="sm" c="dimmed">
-                Change something and play it: how many calls it makes or saves, which failures it sees sooner, and when
-                runs would have been stand here.
+                Change a setting and run the back-test to compare the number of calls and how soon failures are
+                detected.
               </Text>
               <Command text={`mainspring backtest '${endpoint.name}' --every 30s`} />
             </Stack>

@@ -1,4 +1,7 @@
-/** Rules out of words: the model drafts them from an endpoint's description, a back-test shows them, a person keeps them. */
+/**
+ * Draft rules from a description: the model drafts them from an endpoint's description, a back-test shows them, a
+ * person keeps them.
+ */
 import { Alert, Button, Card, Checkbox, Code, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -9,16 +12,16 @@ import { Dialog } from "../../parts/Dialog";
 import { EndpointPicker } from "../../parts/EndpointPicker";
 import { AnchorLink } from "../../parts/links";
 import { Failed } from "../../parts/Outcomes";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { dollars } from "../../words/money";
 
 export function DraftForm({ of, close }: { of?: { id: string; name: string }; close: () => void }) {
   const [picked, pick] = useState<string | null>(of?.id ?? null);
   const endpoint = useQuery({ ...endpointQuery(picked ?? ""), enabled: !!picked });
-  const draft = useAct(() => plannerActs.draftRules(picked ?? ""), { quiet: true });
+  const draft = useAction(() => plannerActs.draftRules(picked ?? ""), { quiet: true });
   const description = endpoint.data?.description;
   return (
-    <Dialog onClose={close} title={of ? `Rules for ${of.name}, out of words` : "Rules out of words"} size="xl">
+    <Dialog onClose={close} title={of ? `Draft rules for ${of.name}` : "Draft rules from a description"} size="xl">
       <Stack>
         {!of && (
           <EndpointPicker
@@ -33,8 +36,8 @@ export function DraftForm({ of, close }: { of?: { id: string; name: string }; cl
         )}
         {!draft.data && (
           <Text size="sm">
-            The model reads the endpoint's description and what it answered lately, and drafts rules. They are checked
-            and played over past runs here; none is kept before you say so.
+            The model drafts rules from the endpoint's description and recent responses. The drafts are tested on past
+            runs. Nothing is saved until you confirm.
           </Text>
         )}
         {endpoint.data &&
@@ -43,8 +46,8 @@ export function DraftForm({ of, close }: { of?: { id: string; name: string }; cl
               “{description}”
             </Text>
           ) : (
-            <Alert color="gray" title="It has no description">
-              Say in a sentence what it watches and when it should run more often; its job's description counts too.{" "}
+            <Alert color="gray" title="No description">
+              Describe what this endpoint monitors and when it should run more often. The job's description is used too.{" "}
               <AnchorLink
                 to="/endpoints/$endpoint/edit"
                 params={{ endpoint: endpoint.data.id }}
@@ -79,7 +82,7 @@ function Drafted({ endpoint, drafted, close }: { endpoint: string; drafted: Rule
   const [left, setLeft] = useState<ReadonlySet<number>>(new Set());
   const [kept, setKept] = useState(0); // so that a second try does not add what the first did
   const chosen = drafted.rules.filter((_, place) => !left.has(place));
-  const keep = useAct(
+  const keep = useAction(
     async () => {
       for (const [place, rule] of chosen.entries()) {
         if (place < kept) continue;
@@ -88,10 +91,7 @@ function Drafted({ endpoint, drafted, close }: { endpoint: string; drafted: Rule
       }
     },
     {
-      done:
-        chosen.length === 1
-          ? "The rule is kept; it judges runs from now on"
-          : `${chosen.length} rules are kept; they judge runs from now on`,
+      done: chosen.length === 1 ? "Rule added" : `${chosen.length} rules are kept; they judge runs from now on`,
       after: close,
       quiet: true,
     },
@@ -135,24 +135,24 @@ function Drafted({ endpoint, drafted, close }: { endpoint: string; drafted: Rule
         </Card>
       ) : (
         <Text size="sm" c="dimmed">
-          Nothing is recorded yet to play them over.
+          No recorded runs to test them on.
         </Text>
       )}
       <Text size="xs" c="dimmed">
-        It cost {dollars(drafted.session.cost_usd)}.{" "}
+        Cost: {dollars(drafted.session.cost_usd)}.{" "}
         <AnchorLink
           to="/planner/sessions/$session"
           params={{ session: drafted.session.id }}
           size="xs"
           underline="always"
         >
-          The session
+          View session
         </AnchorLink>
       </Text>
       {keep.error ? <Failed fault={keep.error} /> : null}
       <Group justify="flex-end">
         <Button disabled={!chosen.length} loading={keep.isPending} onClick={() => keep.mutate(undefined)}>
-          {chosen.length === 1 ? "Keep the rule" : `Keep ${chosen.length} rules`}
+          {chosen.length === 1 ? "Save rule" : `Save ${chosen.length} rules`}
         </Button>
       </Group>
     </Stack>

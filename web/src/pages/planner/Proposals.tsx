@@ -9,7 +9,7 @@ import type { Endpoint } from "../../api/types";
 import { Confirm } from "../../parts/Confirm";
 import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { When } from "../../time/When";
 
 export const proposalTone = (state: Proposal["state"]) =>
@@ -26,13 +26,13 @@ export function Proposals() {
     <Stack>
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          In mode ask, advice changes nothing until a person approves it.
+          In Ask mode, changes need approval before they are applied.
         </Text>
         <SegmentedControl
           size="xs"
           value={shown}
           onChange={setShown}
-          aria-label="Which proposals"
+          aria-label="Proposal filter"
           data={[
             { value: "pending", label: "Pending" },
             { value: "all", label: "All" },
@@ -42,11 +42,11 @@ export function Proposals() {
       {!items.length ? (
         <Empty
           icon={IconChecklist}
-          title={shown === "pending" ? "No proposal is pending" : "No proposals yet"}
+          title={shown === "pending" ? "No pending proposals" : "No proposals yet"}
           command="mainspring planner mode NAME ask"
         >
-          Set the planner to ask, above or for one endpoint. What rules, the model and workflows would do then waits
-          here for your decision.
+          Set the planner, or one endpoint, to Ask mode. Changes by rules, the model and workflows then wait here for
+          approval.
         </Empty>
       ) : (
         <Card padding={0}>
@@ -90,9 +90,9 @@ export function ProposalTable({ proposals, hideEndpoint }: { proposals: Proposal
     setRejecting(null);
     setReason("");
   };
-  const approve = useAct((id: string) => plannerActs.approve(id), { done: "The proposal is approved and applied" });
-  const reject = useAct((id: string) => plannerActs.reject(id, reason), {
-    done: "The proposal is rejected",
+  const approve = useAction((id: string) => plannerActs.approve(id), { done: "Proposal approved and applied" });
+  const reject = useAction((id: string) => plannerActs.reject(id, reason), {
+    done: "Proposal rejected",
     after: close,
   });
   return (
@@ -181,13 +181,13 @@ export function ProposalTable({ proposals, hideEndpoint }: { proposals: Proposal
       <Confirm
         opened={!!rejecting}
         onClose={close}
-        title="Reject the proposal?"
+        title="Reject proposal?"
         verb="Reject"
         danger
         busy={reject.isPending}
         onConfirm={() => rejecting && reject.mutate(rejecting.id)}
       >
-        Nothing is changed. The same is not proposed again while this proposal would have been valid.
+        Nothing is changed. The same change is not proposed again until this proposal would have expired.
         <TextInput
           mt="sm"
           label="Reason (optional)"

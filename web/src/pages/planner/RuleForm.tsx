@@ -21,14 +21,14 @@ import { jobsQuery } from "../../api/queries";
 import { BacktestResult } from "../../parts/BacktestResult";
 import { Dialog } from "../../parts/Dialog";
 import { EndpointPicker } from "../../parts/EndpointPicker";
-import { Fired } from "../../parts/Fired";
-import { useAct } from "../../parts/useAct";
+import { RuleMatches } from "../../parts/RuleMatches";
+import { useAction } from "../../parts/useAction";
 import { type Does, type RuleDraft, ruleDraftOf, ruleOf } from "./ruleDraft";
 
 const MONO = { input: { fontFamily: "var(--mantine-font-family-monospace)" } };
 const ACTS: { value: Does; label: string }[] = [
-  { value: "interval", label: "run at another interval for a while" },
-  { value: "run", label: "run once more" },
+  { value: "interval", label: "change the interval temporarily" },
+  { value: "run", label: "run once" },
   { value: "pause", label: "pause" },
   { value: "resume", label: "resume" },
   { value: "clear_hints", label: "clear the hints" },
@@ -36,7 +36,7 @@ const ACTS: { value: Does; label: string }[] = [
 const EXAMPLES: [string, string][] = [
   ["status_code >= 500", "the target fails"],
   ["duration_ms > 2000", "it is slow"],
-  ["failures >= 3", "three failures in a row"],
+  ["failures >= 3", "three consecutive failures"],
   ["body.depth > 200", "a number in the response is high"],
 ];
 
@@ -62,9 +62,9 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
       return putRule(given.owner, given.rule, rule, true);
     },
   });
-  const test = useAct(() => tryOut(owner as Owner, ruleOf(draft), rule), { quiet: true, onlyReads: true });
-  const save = useAct(() => putRule(owner as Owner, ruleOf(draft), rule, false), {
-    done: "The rule is kept; it judges runs from now on",
+  const test = useAction(() => tryOut(owner as Owner, ruleOf(draft), rule), { quiet: true, onlyReads: true });
+  const save = useAction(() => putRule(owner as Owner, ruleOf(draft), rule, false), {
+    done: "Rule saved",
     after: close,
     quiet: true,
   });
@@ -77,7 +77,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
   return (
     <Dialog
       onClose={close}
-      title={rule ? `Edit the rule ${String(rule.rule.name)}` : of ? `New rule for ${of.name}` : "New rule"}
+      title={rule ? `Edit rule ${String(rule.rule.name)}` : of ? `New rule for ${of.name}` : "New rule"}
       size="xl"
     >
       <form
@@ -117,7 +117,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
             {draft.does.includes("interval") && (
               <TextInput label="Run every" {...text("interval")} error={of_("interval")} />
             )}
-            {draft.does.includes("interval") && <TextInput label="For" {...text("ttl")} error={of_("ttl")} />}
+            {draft.does.includes("interval") && <TextInput label="Duration" {...text("ttl")} error={of_("ttl")} />}
             {draft.does.includes("run") && (
               <TextInput
                 label="Run once at"
@@ -139,20 +139,20 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
           </Group>
           <Group grow align="flex-start" preventGrowOverflow={false}>
             <NumberInput
-              label="True for runs in a row"
+              label="Consecutive matches"
               min={1}
               value={draft.for}
               onChange={(value) => set({ for: Number(value) || 1 })}
               error={of_("for")}
             />
-            <TextInput label="At most once in" placeholder="no limit" {...text("cooldown")} error={of_("cooldown")} />
-            <TextInput label="To the endpoint" placeholder="the rule's own" {...text("target")} error={of_("target")} />
+            <TextInput label="Cooldown" placeholder="no limit" {...text("cooldown")} error={of_("cooldown")} />
+            <TextInput label="Applies to" placeholder="this endpoint" {...text("target")} error={of_("target")} />
           </Group>
           <Group grow align="flex-start" preventGrowOverflow={false}>
-            <TextInput label="Name" placeholder="rule-1 and so on" {...text("name")} error={of_("name")} />
+            <TextInput label="Name" placeholder="for example rule-1" {...text("name")} error={of_("name")} />
             <TextInput
               label="Reason"
-              description="It stands with the hint"
+              description="Shown with the hint"
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...text("reason")}
               error={of_("reason")}
@@ -161,7 +161,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
           {test.data && (
             <Card padding="sm">
               <Stack gap="md">
-                <Fired tested={test.data.fired} />
+                <RuleMatches tested={test.data.fired} />
                 {test.data.played && <BacktestResult tested={test.data.played} />}
               </Stack>
             </Card>
@@ -173,7 +173,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
           )}
           <Group justify="space-between">
             <Text size="sm" c="dimmed" role="status">
-              {!isReady ? "" : check.isFetching ? "Checking…" : check.isSuccess ? "It can be kept." : ""}
+              {!isReady ? "" : check.isFetching ? "Checking…" : check.isSuccess ? "Looks good: ready to save." : ""}
             </Text>
             <Group>
               <Button variant="default" onClick={close}>
@@ -191,7 +191,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
                 Test on past runs
               </Button>
               <Button type="submit" disabled={!isReady} loading={save.isPending}>
-                {rule ? "Save" : "Add the rule"}
+                Save rule
               </Button>
             </Group>
           </Group>
@@ -223,7 +223,7 @@ function OwnerPicker({ owner, set }: { owner: Owner | null; set: (owner: Owner |
           { value: "endpoint", label: "One endpoint" },
           { value: "job", label: "A whole job" },
         ]}
-        aria-label="Whose rule"
+        aria-label="Rule scope"
       />
       {kind === "endpoint" ? (
         <EndpointPicker

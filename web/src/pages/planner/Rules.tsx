@@ -8,7 +8,7 @@ import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
 import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { When } from "../../time/When";
 import { DraftForm } from "./DraftForm";
 import { RuleForm } from "./RuleForm";
@@ -25,7 +25,7 @@ export function Rules() {
     <Group gap="xs">
       {status.data?.model && (
         <Button variant="default" onClick={() => setEditing("draft")}>
-          Draft from words
+          Draft with model
         </Button>
       )}
       <Button leftSection={<IconPlus size={16} />} onClick={() => setEditing("new")}>
@@ -38,7 +38,7 @@ export function Rules() {
       {items.length > 0 && (
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
-            What should happen when responses say something. They need no model.
+            Rules change schedules when a response meets a condition. They work without a model.
           </Text>
           {add}
         </Group>
@@ -50,8 +50,8 @@ export function Rules() {
           action={add}
           command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m"
         >
-          A rule changes a schedule by what a response says: run more often while a queue is long, pause what only
-          fails, wake a sleeping sibling.
+          A rule changes a schedule based on a response: run more often while a queue is long, pause a failing endpoint,
+          or resume another one.
         </Empty>
       ) : (
         <Card padding={0}>
@@ -88,8 +88,8 @@ export function RuleTable({
   const mayWrite = useMay("write");
   const jobs = useQuery(jobsQuery);
   const [ending, setEnding] = useState<Rule | null>(null);
-  const remove = useAct((id: string) => plannerActs.removeRule(id), {
-    done: "The rule is gone; hints it wrote stay until they end",
+  const remove = useAction((id: string) => plannerActs.removeRule(id), {
+    done: "Rule removed; its hints stay until they expire",
     after: () => setEnding(null),
   });
   return (
@@ -98,9 +98,9 @@ export function RuleTable({
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Rule</Table.Th>
-            {showOwner && <Table.Th>Of</Table.Th>}
-            <Table.Th>Then</Table.Th>
-            <Table.Th>Fired</Table.Th>
+            {showOwner && <Table.Th>Scope</Table.Th>}
+            <Table.Th>Action</Table.Th>
+            <Table.Th>Matches</Table.Th>
             {mayWrite && <Table.Th>Actions</Table.Th>}
           </Table.Tr>
         </Table.Thead>
@@ -114,7 +114,7 @@ export function RuleTable({
                   </Text>
                   <Text size="xs" className="mono breaks" fw={400}>
                     {String(each.rule.when)}
-                    {Number(each.rule.for ?? 1) > 1 ? `, ${String(each.rule.for)} runs in a row` : ""}
+                    {Number(each.rule.for ?? 1) > 1 ? `, ${String(each.rule.for)} consecutive runs` : ""}
                   </Text>
                   {each.fault && (
                     <Text size="xs" c="red" className="breaks" fw={400}>
@@ -129,7 +129,7 @@ export function RuleTable({
                 </div>
               </Table.Td>
               {showOwner && (
-                <Table.Td data-label="Of" className="breaks">
+                <Table.Td data-label="Scope" className="breaks">
                   {each.endpoint_id ? (
                     <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: each.endpoint_id }} size="sm">
                       {each.endpoint}
@@ -139,7 +139,7 @@ export function RuleTable({
                   )}
                 </Table.Td>
               )}
-              <Table.Td data-label="Then">
+              <Table.Td data-label="Action">
                 <div>
                   <Text size="sm" className="breaks">
                     {each.does}
@@ -151,7 +151,7 @@ export function RuleTable({
                   ) : null}
                 </div>
               </Table.Td>
-              <Table.Td data-label="Fired">
+              <Table.Td data-label="Matches">
                 {each.fault && !each.fired_at ? (
                   <Badge color="red" tt="none">
                     faulty
@@ -179,13 +179,13 @@ export function RuleTable({
       <Confirm
         opened={!!ending}
         onClose={() => setEnding(null)}
-        title={`Remove the rule ${String(ending?.rule.name ?? "")}?`}
+        title={`Remove rule ${String(ending?.rule.name ?? "")}?`}
         verb="Remove"
         danger
         busy={remove.isPending}
         onConfirm={() => ending && remove.mutate(ending.id)}
       >
-        It judges no further runs. Hints that it wrote stay until they end.
+        The rule no longer runs. Its hints stay until they expire.
       </Confirm>
     </>
   );

@@ -22,12 +22,12 @@ export function Sessions({ status }: { status: PlannerStatus }) {
       {!items.length ? (
         <Empty
           icon={IconRobot}
-          title={status.model ? "The model has not looked yet" : "No model is set, and none is needed"}
+          title={status.model ? "No model sessions yet" : "No model configured"}
           {...(status.model ? { command: "mainspring planner look NAME" } : {})}
         >
           {status.model
-            ? "It looks at endpoints that have a description, when their results change. Ask for a look from an endpoint's page."
-            : "Rules work without one. A language model may advise too: what it saw, did and cost then stands here, step by step."}
+            ? "The model analyzes endpoints with a description when their results change. You can start an analysis on an endpoint's page."
+            : "Rules work without a model. With a language model configured, its sessions and their cost appear here."}
           {status.how_to_add_a_model && (
             <Text span size="sm" c="dimmed" display="block" mt="sm">
               {status.how_to_add_a_model}
@@ -66,8 +66,8 @@ export function SessionTable({ sessions, hideEndpoint }: { sessions: PlannerSess
         <Table.Tr>
           <Table.Th>When</Table.Th>
           {!hideEndpoint && <Table.Th>Endpoint</Table.Th>}
-          <Table.Th>Ended</Table.Th>
-          <Table.Th>It did</Table.Th>
+          <Table.Th>Outcome</Table.Th>
+          <Table.Th>Actions</Table.Th>
           <Table.Th ta={{ sm: "right" }}>Tokens</Table.Th>
           <Table.Th ta={{ sm: "right" }}>Cost</Table.Th>
         </Table.Tr>
@@ -92,13 +92,13 @@ export function SessionTable({ sessions, hideEndpoint }: { sessions: PlannerSess
                 {each.endpoint}
               </Table.Td>
             )}
-            <Table.Td data-label="Ended">
+            <Table.Td data-label="Outcome">
               <Badge color={sessionTone(each.status)} tt="none">
                 {each.status}
                 {each.mode === "live" ? "" : `, ${each.mode}`}
               </Badge>
             </Table.Td>
-            <Table.Td data-label="It did" maw={420}>
+            <Table.Td data-label="Actions" maw={420}>
               <Text size="sm" lineClamp={2} className="breaks">
                 {each.actions_taken || each.note || "nothing"}
               </Text>

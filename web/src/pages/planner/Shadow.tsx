@@ -15,9 +15,8 @@ export function Shadow() {
   const { firings, sessions } = shadow.data;
   if (!firings.length && !sessions.length) {
     return (
-      <Empty icon={IconGhost2} title="Nothing was only watched" command="mainspring planner mode shadow">
-        Set the planner to shadow, here above or for one endpoint, and what it would have done appears here while
-        nothing is changed.
+      <Empty icon={IconGhost2} title="No shadow results" command="mainspring planner mode shadow">
+        Set the planner, or one endpoint, to Shadow mode. Its decisions are then recorded here without being applied.
       </Empty>
     );
   }
@@ -26,7 +25,7 @@ export function Shadow() {
       {firings.length > 0 && (
         <Card padding={0}>
           <Title order={2} p="md" pb="xs">
-            Rules would have fired
+            Rule matches
           </Title>
           <Table className="stacks inset" verticalSpacing={6}>
             <Table.Thead>
@@ -34,8 +33,8 @@ export function Shadow() {
                 <Table.Th>When</Table.Th>
                 <Table.Th>Endpoint</Table.Th>
                 <Table.Th>Rule</Table.Th>
-                <Table.Th>It would</Table.Th>
-                <Table.Th>Because</Table.Th>
+                <Table.Th>Action</Table.Th>
+                <Table.Th>Reason</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -58,10 +57,10 @@ export function Shadow() {
                   <Table.Td data-label="Rule" className="breaks">
                     {each.rule}
                   </Table.Td>
-                  <Table.Td data-label="It would" className="breaks">
+                  <Table.Td data-label="Action" className="breaks">
                     {each.does}
                   </Table.Td>
-                  <Table.Td data-label="Because" maw={360}>
+                  <Table.Td data-label="Reason" maw={360}>
                     <Text size="sm" className="breaks" lineClamp={2}>
                       {each.reason}
                     </Text>
@@ -75,7 +74,7 @@ export function Shadow() {
       {sessions.length > 0 && (
         <Card padding={0}>
           <Title order={2} p="md" pb="xs">
-            The model only watched
+            Model sessions
           </Title>
           <SessionTable sessions={sessions} />
         </Card>

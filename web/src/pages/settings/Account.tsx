@@ -15,9 +15,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
 import { useSession } from "../../api/session";
-import { type Fact, Facts } from "../../parts/Facts";
+import { type Fact, KeyValueList } from "../../parts/KeyValueList";
 import { ShownOnce } from "../../parts/ShownOnce";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import type { TimeMode } from "../../time/format";
 import { useTimeMode, When } from "../../time/When";
 import { Passkeys } from "./Passkeys";
@@ -30,15 +30,15 @@ export function Account() {
     <SimpleGrid cols={{ base: 1, lg: 2 }} style={{ alignItems: "start" }}>
       <Card>
         <Title order={2} mb="sm">
-          Who you are here
+          Account
         </Title>
-        <Facts
+        <KeyValueList
           rows={[
             ["Name", session.user ? session.user.name || "–" : session.actor],
-            ...(session.user ? [["E-mail", session.user.email] as Fact] : []),
+            ...(session.user ? [["Email", session.user.email] as Fact] : []),
             ["Tenant", session.tenant ?? "none"],
-            ["You may", session.scopes.join(", ") || "nothing"],
-            ...(session.expires_at ? [["Signed in until", <When at={session.expires_at} />] as Fact] : []),
+            ["Scopes", session.scopes.join(", ") || "none"],
+            ...(session.expires_at ? [["Session expires", <When at={session.expires_at} />] as Fact] : []),
           ]}
         />
       </Card>
@@ -48,16 +48,16 @@ export function Account() {
         </Title>
         <Stack gap="sm">
           <Group justify="space-between">
-            <Text size="sm">Colours</Text>
+            <Text size="sm">Theme</Text>
             <SegmentedControl
               value={colorScheme}
               onChange={(value) => setColorScheme(value as "light")}
               data={[
-                { value: "auto", label: "As the system" },
+                { value: "auto", label: "System" },
                 { value: "light", label: "Light" },
                 { value: "dark", label: "Dark" },
               ]}
-              aria-label="Colours"
+              aria-label="Theme"
             />
           </Group>
           <Group justify="space-between">
@@ -86,8 +86,8 @@ export function Account() {
 function Password() {
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");
-  const change = useAct(() => data(api.POST("/api/v1/auth/password", { body: { current, password } })), {
-    done: "The password is changed, and every other session has ended",
+  const change = useAction(() => data(api.POST("/api/v1/auth/password", { body: { current, password } })), {
+    done: "Password changed; all other sessions ended",
     quiet: true,
     after: () => {
       setCurrent("");
@@ -108,7 +108,7 @@ function Password() {
       >
         <Stack>
           <PasswordInput
-            label="Present password"
+            label="Current password"
             autoComplete="current-password"
             required
             value={current}
@@ -130,7 +130,7 @@ function Password() {
           )}
           <Group>
             <Button type="submit" variant="default" loading={change.isPending}>
-              Change the password
+              Change password
             </Button>
           </Group>
         </Stack>
@@ -144,11 +144,11 @@ function Sessions() {
     queryKey: ["settings", "sessions"],
     queryFn: () => data(api.GET("/api/v1/auth/sessions")),
   });
-  const end = useAct(
+  const end = useAction(
     (login: string) => data(api.DELETE("/api/v1/auth/sessions/{login}", { params: { path: { login } } })),
-    { done: "The session has ended" },
+    { done: "Session ended" },
   );
-  const endOthers = useAct(() => data(api.DELETE("/api/v1/auth/sessions")), { done: "Every other session has ended" });
+  const endOthers = useAction(() => data(api.DELETE("/api/v1/auth/sessions")), { done: "All other sessions ended" });
   if (!sessions.data) return null;
   return (
     <Card>
@@ -161,7 +161,7 @@ function Sessions() {
             loading={endOthers.isPending}
             onClick={() => endOthers.mutate(undefined)}
           >
-            End all others
+            End all other sessions
           </Button>
         )}
       </Group>
@@ -197,20 +197,20 @@ function SecondFactor() {
   const [begun, setBegun] = useState<{ secret: string; uri: string } | null>(null);
   const [codes, setCodes] = useState<string[]>([]);
   const [code, setCode] = useState("");
-  const begin = useAct(() => data(api.POST("/api/v1/auth/second-factor")), {
+  const begin = useAction(() => data(api.POST("/api/v1/auth/second-factor")), {
     done: "Add the secret to your app",
     after: setBegun,
   });
-  const confirm = useAct(() => data(api.POST("/api/v1/auth/second-factor/confirm", { body: { code } })), {
-    done: "Your login now asks for a code",
+  const confirm = useAction(() => data(api.POST("/api/v1/auth/second-factor/confirm", { body: { code } })), {
+    done: "Second factor enabled",
     after: (made) => {
       setCodes(made.recovery_codes);
       setBegun(null);
       setCode("");
     },
   });
-  const disable = useAct(() => data(api.POST("/api/v1/auth/second-factor/disable", { body: { code } })), {
-    done: "Your login asks for no code",
+  const disable = useAction(() => data(api.POST("/api/v1/auth/second-factor/disable", { body: { code } })), {
+    done: "Second factor disabled",
     after: () => {
       setCode("");
       setCodes([]);
@@ -226,16 +226,16 @@ function SecondFactor() {
       <Stack gap="sm">
         <Text size="sm">
           {enabled
-            ? `Your login asks for a code. ${state.data.recovery_codes_left} recovery codes are left.`
-            : "An app on your phone shows codes, and your login asks for one."}
+            ? `Signing in requires a code. ${state.data.recovery_codes_left} recovery codes left.`
+            : "Require a code from an authenticator app when you sign in."}
         </Text>
         {codes.length > 0 && (
-          <ShownOnce what="The recovery codes" secret={codes.join(" ")}>
-            Each opens once, without the app. Keep them where you keep passwords.
+          <ShownOnce what="Recovery codes" secret={codes.join(" ")}>
+            Each code works once, without the app. Store them with your passwords.
           </ShownOnce>
         )}
         {begun && (
-          <ShownOnce what="The secret" secret={begun.secret}>
+          <ShownOnce what="Secret" secret={begun.secret}>
             Add it to your app, or open <span className="mono breaks">{begun.uri}</span> there. Then enter a code.
           </ShownOnce>
         )}
@@ -250,7 +250,7 @@ function SecondFactor() {
         <Group>
           {!enabled && !begun && (
             <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate(undefined)}>
-              Set up a second factor
+              Set up second factor
             </Button>
           )}
           {begun && (

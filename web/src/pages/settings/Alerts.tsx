@@ -1,4 +1,7 @@
-/** Who is told when something breaks, recovers, is late or runs out; when they are left in peace; and a test of the way. */
+/**
+ * Who is told when something breaks, recovers, is late or runs out; when they are left in peace; and a test of the
+ * way.
+ */
 import {
   Badge,
   Alert as Box,
@@ -21,7 +24,7 @@ import { IconBell, IconChevronDown, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { asProblem } from "../../api/client";
-import { type Alert, alertActs, alertsQuery } from "../../api/notices";
+import { type Alert, alertActs, alertsQuery } from "../../api/notifications";
 import { endpointQuery, jobsQuery } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
@@ -29,7 +32,7 @@ import { Dialog } from "../../parts/Dialog";
 import { EndpointPicker } from "../../parts/EndpointPicker";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { SubscriptionState } from "../../parts/SubscriptionState";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { duration, took } from "../../words/duration";
 import labels from "../../words/labels.json";
 import { Deliveries } from "./Deliveries";
@@ -42,7 +45,7 @@ export function Alerts() {
   const mayWrite = useMay("write");
   const [asked, setAsked] = useState<Asked>(null);
   const close = () => setAsked(null);
-  const remove = useAct((id: string) => alertActs.remove(id), { done: "The alert is deleted", after: close });
+  const remove = useAction((id: string) => alertActs.remove(id), { done: "Alert deleted", after: close });
   if (alerts.error && !alerts.data) return <Failed fault={alerts.error} retry={() => void alerts.refetch()} />;
   if (!alerts.data) return <Pending />;
   const add = mayWrite && (
@@ -55,7 +58,7 @@ export function Alerts() {
       {alerts.data.items.length > 0 && (
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
-            One message when something breaks, one when it is well again.
+            One message when a problem starts, one when it is resolved.
           </Text>
           {add}
         </Group>
@@ -63,11 +66,11 @@ export function Alerts() {
       {!alerts.data.items.length ? (
         <Empty
           icon={IconBell}
-          title="Nobody is told yet"
+          title="No alerts yet"
           action={add}
           command="mainspring alert add ops --to ops@example.com"
         >
-          An alert sends a mail or calls a URL when an endpoint breaks and when it recovers: once for each, not once a
+          An alert sends an email or calls a URL when an endpoint breaks and when it recovers: once for each, not once a
           run.
         </Empty>
       ) : (
@@ -77,9 +80,9 @@ export function Alerts() {
               <Table.Tr>
                 <Table.Th>Alert</Table.Th>
                 <Table.Th>State</Table.Th>
-                <Table.Th>Tells</Table.Th>
+                <Table.Th>Events</Table.Th>
                 <Table.Th>To</Table.Th>
-                <Table.Th>Quiet</Table.Th>
+                <Table.Th>Quiet hours</Table.Th>
                 <Table.Th>Actions</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -110,7 +113,7 @@ export function Alerts() {
           busy={remove.isPending}
           onConfirm={() => remove.mutate(asked.alert.id)}
         >
-          Its deliveries go with it: what was on its way is not sent any more.
+          Its deliveries are deleted too. Pending messages are not sent.
         </Confirm>
       )}
     </Stack>
@@ -121,7 +124,7 @@ function Row({ alert, ask }: { alert: Alert; ask: (what: "edit" | "test" | "deli
   const mayRun = useMay("run");
   const mayWrite = useMay("write");
   const jobs = useQuery(jobsQuery);
-  const able = useAct(() => alertActs.update(alert.id, { enabled: !alert.enabled }), {
+  const able = useAction(() => alertActs.update(alert.id, { enabled: !alert.enabled }), {
     done: alert.enabled ? `${alert.name} is off` : `${alert.name} is on`,
   });
   const endpoint = useQuery({ ...endpointQuery(alert.endpoint_id ?? ""), enabled: !!alert.endpoint_id });
@@ -146,7 +149,7 @@ function Row({ alert, ask }: { alert: Alert; ask: (what: "edit" | "test" | "deli
       <Table.Td data-label="State">
         <SubscriptionState of={alert} />
       </Table.Td>
-      <Table.Td data-label="Tells">
+      <Table.Td data-label="Events">
         <Group gap={4}>
           {alert.kinds.map((kind) => (
             <Badge key={kind} color="gray" tt="none">
@@ -164,7 +167,7 @@ function Row({ alert, ask }: { alert: Alert; ask: (what: "edit" | "test" | "deli
           ))}
         </div>
       </Table.Td>
-      <Table.Td data-label="Quiet">
+      <Table.Td data-label="Quiet hours">
         <div>
           {alert.quiet ? (
             <>
@@ -172,11 +175,11 @@ function Row({ alert, ask }: { alert: Alert; ask: (what: "edit" | "test" | "deli
                 {alert.quiet} {alert.timezone}
               </Text>
               <Text size="xs" c="dimmed">
-                {alert.during_quiet === "digest" ? "told together afterwards" : "not told at all"}
+                {alert.during_quiet === "digest" ? "sent together afterwards" : "dropped"}
               </Text>
             </>
           ) : (
-            <span className="quiet">never</span>
+            <span className="quiet">none</span>
           )}
           {alert.cooldown_ms > 0 && (
             <Text size="xs" c="dimmed">
@@ -207,9 +210,7 @@ function Row({ alert, ask }: { alert: Alert; ask: (what: "edit" | "test" | "deli
               <Menu.Item onClick={() => ask("deliveries")}>Deliveries</Menu.Item>
               {mayWrite && <Menu.Item onClick={() => ask("edit")}>Edit</Menu.Item>}
               {mayWrite && (
-                <Menu.Item onClick={() => able.mutate(undefined)}>
-                  {alert.enabled ? "Switch off" : "Switch on"}
-                </Menu.Item>
+                <Menu.Item onClick={() => able.mutate(undefined)}>{alert.enabled ? "Turn off" : "Turn on"}</Menu.Item>
               )}
               {mayWrite && (
                 <Menu.Item color="red" onClick={() => ask("delete")}>
@@ -225,9 +226,9 @@ function Row({ alert, ask }: { alert: Alert; ask: (what: "edit" | "test" | "deli
 }
 
 function TestAlert({ alert, close }: { alert: Alert; close: () => void }) {
-  const test = useAct(() => alertActs.test(alert.id), { quiet: true });
+  const test = useAction(() => alertActs.test(alert.id), { quiet: true });
   return (
-    <Dialog onClose={close} title={`Test of ${alert.name}`} size="lg">
+    <Dialog onClose={close} title={`Test ${alert.name}`} size="lg">
       <Stack>
         <Text size="sm">A test message goes now, whatever the hour, to {alert.to.join(", ")}.</Text>
         {test.error ? <Failed fault={test.error} /> : null}
@@ -236,7 +237,7 @@ function TestAlert({ alert, close }: { alert: Alert; close: () => void }) {
             key={way.to}
             color={way.ok ? "green" : "red"}
             role="status"
-            title={`${way.to}: ${way.ok ? "it arrived" : "it did not arrive"}`}
+            title={`${way.to}: ${way.ok ? "delivered" : "not delivered"}`}
           >
             <Text size="sm" className="breaks">
               {way.error ?? `${way.status_code ? `Status ${way.status_code}, ` : ""}${took(way.duration_ms)}`}
@@ -248,7 +249,7 @@ function TestAlert({ alert, close }: { alert: Alert; close: () => void }) {
             Close
           </Button>
           <Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>
-            {test.data ? "Send again" : "Send the test message"}
+            {test.data ? "Send again" : "Send test message"}
           </Button>
         </Group>
       </Stack>
@@ -276,7 +277,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
   const [draft, setDraft] = useState(() => draftOf(alert));
   const set = (change: Partial<typeof draft>) => setDraft((before) => ({ ...before, ...change }));
   const jobs = useQuery(jobsQuery);
-  const wish = {
+  const request = {
     name: draft.name,
     to: draft.to,
     kinds: draft.kinds as Alert["kinds"],
@@ -289,8 +290,8 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
     endpoint: draft.endpoint,
     description: draft.description,
   };
-  const save = useAct(() => (alert ? alertActs.update(alert.id, wish) : alertActs.create(wish)), {
-    done: `${draft.name} is ${alert ? "changed" : "added"}`,
+  const save = useAction(() => (alert ? alertActs.update(alert.id, request) : alertActs.create(request)), {
+    done: `${draft.name} ${alert ? "saved" : "created"}`,
     after: close,
     quiet: true,
   });
@@ -312,7 +313,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
           <TagsInput
             label="To"
             withAsterisk
-            description="Mail addresses or URLs; Enter after each"
+            description="Email addresses or URLs; press Enter after each"
             value={draft.to}
             onChange={(to) => set({ to })}
             error={fault?.of("to") ?? fault?.of("url")}
@@ -321,7 +322,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
             placeholder={draft.to.length ? "" : "ops@example.com"}
           />
           <Checkbox.Group
-            label="Tell when"
+            label="Notify when"
             value={draft.kinds}
             onChange={(kinds) => set({ kinds: kinds as Alert["kinds"] })}
             error={fault?.of("kinds")}
@@ -334,21 +335,21 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
           </Checkbox.Group>
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
             <NumberInput
-              label="Failures in a row"
+              label="Consecutive failures"
               min={1}
               value={draft.failures}
               onChange={(failures) => set({ failures: Number(failures) })}
               error={fault?.of("failures")}
             />
             <TextInput
-              label="At most once in"
-              description="About one thing; 0s is each time"
+              label="Cooldown"
+              description="Per endpoint or subject; 0s sends every message"
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...text("cooldown")}
               error={fault?.of("cooldown")}
             />
             <Select
-              label="About the job"
+              label="Job"
               placeholder="every job"
               clearable
               data={(jobs.data?.items ?? []).map((job) => ({ value: job.id, label: job.name }))}
@@ -357,7 +358,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
               error={fault?.of("job")}
             />
             <EndpointPicker
-              label="About the endpoint"
+              label="Endpoint"
               placeholder="every endpoint"
               clearable
               value={draft.endpoint || null}
@@ -366,7 +367,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
             />
             <TextInput
               label="Quiet hours"
-              description="Nobody is told then; empty is never"
+              description="No alerts during these hours. Leave empty for none."
               placeholder="22:00-07:00"
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...text("quiet")}
@@ -374,7 +375,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
             />
             <TextInput
               label="Time zone"
-              description="Of the quiet hours"
+              description="For quiet hours"
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...text("timezone")}
               error={fault?.of("timezone")}
@@ -386,8 +387,8 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
               value={draft.instead}
               onChange={(instead) => set({ instead: instead as "digest" })}
               data={[
-                { value: "digest", label: "Tell all of it afterwards" },
-                { value: "drop", label: "Tell nothing" },
+                { value: "digest", label: "Send everything afterwards" },
+                { value: "drop", label: "Drop messages" },
               ]}
               aria-label="During quiet hours"
             />
@@ -402,7 +403,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
               Cancel
             </Button>
             <Button type="submit" loading={save.isPending}>
-              {alert ? "Save" : "Add the alert"}
+              {alert ? "Save" : "Create alert"}
             </Button>
           </Group>
         </Stack>

@@ -3,15 +3,16 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useCallback, useRef } from "react";
 import { api, data } from "../../api/client";
 import type { components } from "../../api/schema";
-import { endpointPath, executionPath, Go, workflowPath } from "../../parts/Go";
 import { Failed, Pending } from "../../parts/Outcomes";
+import { endpointPath, executionPath, PlainLink, workflowPath } from "../../parts/PlainLink";
 import { Spacer } from "../../parts/Spacer";
 import { Total } from "../../parts/Total";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { useWindow } from "../../parts/useWindow";
 import { When } from "../../time/When";
 import { actorWords } from "../../words/actor";
 import { auditWords } from "../../words/audit";
+import { phraseOf } from "../../words/event";
 
 type Entry = components["schemas"]["AuditEntryView"];
 
@@ -27,7 +28,7 @@ export function Audit() {
       ),
     getNextPageParam: (page) => page.next_cursor,
   });
-  const verify = useAct(() => data(api.GET("/api/v1/audit/verify")), { onlyReads: true });
+  const verify = useAction(() => data(api.GET("/api/v1/audit/verify")), { onlyReads: true });
   const entries = trail.data?.pages.flatMap((page) => page.items) ?? [];
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = trail;
   const more = useCallback(() => {
@@ -41,10 +42,10 @@ export function Audit() {
     <Stack>
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          Who did what, when and from where. Each entry seals the one before it.
+          Who did what, when and from where. Each entry contains the hash of the previous one.
         </Text>
         <Button variant="default" loading={verify.isPending} onClick={() => verify.mutate(undefined)}>
-          Verify the trail
+          Verify audit trail
         </Button>
       </Group>
       {entries[0] && <Total total={{ count: entries[0].seq, is_exact: true }} one="entry" many="entries" />}
@@ -54,7 +55,7 @@ export function Audit() {
           role="status"
           title={
             verify.data.whole
-              ? `Whole: all ${verify.data.entries} entries fit`
+              ? `Verified: all ${verify.data.entries} entries are intact`
               : `Broken at entry ${verify.data.fault_at}`
           }
         >
@@ -67,8 +68,8 @@ export function Audit() {
             <Table.Tr>
               <Table.Th>When</Table.Th>
               <Table.Th>Who</Table.Th>
-              <Table.Th>Did</Table.Th>
-              <Table.Th>To</Table.Th>
+              <Table.Th>Action</Table.Th>
+              <Table.Th>Subject</Table.Th>
               <Table.Th>From</Table.Th>
             </Table.Tr>
           </Table.Thead>
@@ -79,16 +80,17 @@ export function Audit() {
                 <Table.Td className="stack-title nowrap">
                   <When at={entry.at} />
                 </Table.Td>
-                <Table.Td data-label="Who" className="breaks">
+                <Table.Td data-label="Who" className="breaks" miw={150}>
                   {actorWords(entry.actor)}
                 </Table.Td>
-                <Table.Td data-label="Did">
+                <Table.Td data-label="Action">
                   <div>
-                    <div className="mono">{entry.act}</div>
+                    <div>{phraseOf(entry.act)}</div>
+                    <div className="small mono">{entry.act}</div>
                     <div className="small breaks">{auditWords(entry.detail)}</div>
                   </div>
                 </Table.Td>
-                <Table.Td data-label="To" className="breaks">
+                <Table.Td data-label="Subject" className="breaks">
                   <Subject entry={entry} />
                 </Table.Td>
                 <Table.Td data-label="From" className="mono">
@@ -101,7 +103,7 @@ export function Audit() {
         </Table>
         {!entries.length && (
           <Text size="sm" c="dimmed" p="md">
-            Nothing is on record yet.
+            No entries yet.
           </Text>
         )}
       </Card>
@@ -125,14 +127,14 @@ function Subject({
   entry: Pick<Entry, "act" | "subject" | "endpoint" | "detail">;
 }) {
   if (!subject) return "–";
-  if (endpoint) return <Go to={endpointPath(subject)}>{endpoint}</Go>;
+  if (endpoint) return <PlainLink to={endpointPath(subject)}>{endpoint}</PlainLink>;
   if (subject.startsWith("exe_"))
     return (
-      <Go to={executionPath(subject)} className="mono">
+      <PlainLink to={executionPath(subject)} className="mono">
         {subject}
-      </Go>
+      </PlainLink>
     );
-  if (act.startsWith("workflow.")) return <Go to={workflowPath(subject)}>{subject}</Go>;
+  if (act.startsWith("workflow.")) return <PlainLink to={workflowPath(subject)}>{subject}</PlainLink>;
   return typeof detail.name === "string" && detail.name !== subject ? (
     <div>
       {detail.name}

@@ -11,7 +11,7 @@ import { Confirm } from "../../parts/Confirm";
 import { Faults } from "../../parts/Faults";
 import { LeaveDialog } from "../../parts/LeaveDialog";
 import { save } from "../../parts/save";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { useEdits } from "../../shell/edits";
 import { changeWords, countWords, isLoss } from "../../words/plan";
 
@@ -23,16 +23,16 @@ const SHOWN = 50;
 
 export function Configuration() {
   const mayWrite = useMay("write");
-  const keep = useAct(() => save("/api/v1/config/export", "mainspring.yaml"), { onlyReads: true });
+  const keep = useAction(() => save("/api/v1/config/export", "mainspring.yaml"), { onlyReads: true });
   return (
     <Stack maw={820}>
       <Card>
         <Title order={2} mb={4}>
-          Save
+          Export
         </Title>
         <Text size="sm" c="dimmed" mb="sm">
-          Every job, endpoint, rule, alert, webhook and workflow as YAML, to keep beside your code. Secrets stay here:
-          the file says where one belongs.
+          All jobs, endpoints, rules, alerts, webhooks and workflows as YAML. Secrets are not exported; the file marks
+          where they belong.
         </Text>
         <Group>
           <Button
@@ -41,7 +41,7 @@ export function Configuration() {
             loading={keep.isPending}
             onClick={() => keep.mutate(undefined)}
           >
-            Save as YAML
+            Download YAML
           </Button>
         </Group>
       </Card>
@@ -61,8 +61,8 @@ function Apply() {
     enabled: isThere,
     retry: false,
   });
-  const act = useAct(() => apply(wish, false), {
-    done: (plan) => (plan.written ? `Applied: ${countWords(plan)}` : "Nothing was to be changed"),
+  const act = useAction(() => apply(wish, false), {
+    done: (plan) => (plan.written ? `Applied: ${countWords(plan)}` : "No changes"),
     after: () => {
       setAsking(false);
       setWish({ ...wish, document: "" });
@@ -82,7 +82,7 @@ function Apply() {
         >
           {(props) => (
             <Button {...props} size="xs" variant="default" leftSection={<IconUpload size={14} />}>
-              Open a file
+              Open file
             </Button>
           )}
         </FileButton>
@@ -90,7 +90,7 @@ function Apply() {
       <Stack gap="sm">
         <Textarea
           label="Document"
-          description="What it describes is made so; what it does not name stays as it is. Nothing changes before you apply it."
+          description="Objects in the document are created or updated; others stay unchanged. Nothing changes until you apply it."
           placeholder={EXAMPLE}
           value={wish.document}
           onChange={(event) => set({ document: event.currentTarget.value })}
@@ -101,16 +101,16 @@ function Apply() {
           spellCheck={false}
         />
         <Checkbox
-          label="Remove what this source described before and no longer does"
+          label="Remove objects that this source no longer describes"
           checked={wish.prune}
           onChange={(event) => set({ prune: event.currentTarget.checked })}
         />
         <Checkbox
-          label="Take over what another source describes"
+          label="Take over objects that another source describes"
           checked={wish.take_over}
           onChange={(event) => set({ take_over: event.currentTarget.checked })}
         />
-        {isThere && check.error ? <Faults fault={check.error} title="This cannot be applied yet" /> : null}
+        {isThere && check.error ? <Faults fault={check.error} title="Cannot be applied yet" /> : null}
         {plan && <Planned plan={plan} />}
         <Group justify="flex-end">
           <Button
@@ -129,11 +129,7 @@ function Apply() {
       <Confirm
         opened={asking}
         onClose={() => setAsking(false)}
-        title={
-          losses.length === 1
-            ? "Remove what is no longer described?"
-            : `Remove the ${losses.length} that are no longer described?`
-        }
+        title={losses.length === 1 ? "Remove 1 object?" : `Remove ${losses.length} objects?`}
         verb="Apply and remove"
         danger
         busy={act.isPending}
@@ -154,7 +150,7 @@ function Apply() {
 function Planned({ plan }: { plan: Plan }) {
   if (!plan.steps.length)
     return (
-      <Alert color="gray" variant="light" title="Nothing would change" role="status">
+      <Alert color="gray" variant="light" title="No changes" role="status">
         {plan.notes.join(" ")}
       </Alert>
     );

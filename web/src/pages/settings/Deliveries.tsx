@@ -2,11 +2,11 @@
 import { Alert, Badge, Button, Drawer, Group, Stack, Text } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type Delivery, deliveriesQuery, deliveryQuery, type Subscriber, webhookActs } from "../../api/notices";
+import { type Delivery, deliveriesQuery, deliveryQuery, type Subscriber, webhookActs } from "../../api/notifications";
 import { useMay } from "../../api/session";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { Total } from "../../parts/Total";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { When } from "../../time/When";
 import { took } from "../../words/duration";
 import { COLOR, type Tone } from "../../words/state";
@@ -24,19 +24,18 @@ export function Deliveries({ of, close }: { of: Subscriber; close: () => void })
   const list = useInfiniteQuery(deliveriesQuery(of));
   const items = list.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <Drawer opened onClose={close} position="right" size="lg" title={`Deliveries of ${of.name}`}>
+    <Drawer opened onClose={close} position="right" size="lg" title={`Deliveries for ${of.name}`}>
       <Stack gap="sm">
         {!of.enabled && (
           <Alert color="orange" role="note" title={`The ${of.kind} is off`}>
-            Nothing is sent. Messages that wait are sent when it is switched on; events that happen meanwhile make no
-            messages.
+            Nothing is sent. Pending messages are sent when it is turned on; events in the meantime create no messages.
           </Alert>
         )}
         {list.error && !list.data ? <Failed fault={list.error} retry={() => void list.refetch()} /> : null}
         {list.isPending && <Pending />}
         {list.data && !items.length && (
           <Text size="sm" c="dimmed">
-            Nothing has been sent yet. A test message is not kept here.
+            No deliveries yet. Test messages are not listed.
           </Text>
         )}
         {items.length > 0 && <Total total={list.data?.pages[0]?.total} one="delivery" many="deliveries" />}
@@ -56,7 +55,7 @@ export function Deliveries({ of, close }: { of: Subscriber; close: () => void })
 function Row({ delivery, isOff }: { delivery: Delivery; isOff: boolean }) {
   const mayRun = useMay("run");
   const [open, setOpen] = useState(false);
-  const again = useAct(() => webhookActs.redeliver(delivery.id), { done: "It is sent once more" });
+  const again = useAction(() => webhookActs.redeliver(delivery.id), { done: "Sent again" });
   const isOver = delivery.status === "failed" || delivery.status === "delivered";
   return (
     <div className="delivery" style={{ borderBottom: "1px solid var(--grid)", paddingBottom: 10 }}>
@@ -94,7 +93,7 @@ function Row({ delivery, isOff }: { delivery: Delivery; isOff: boolean }) {
       )}
       <Group gap={6} mt={6}>
         <Button size="compact-xs" variant="default" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Hide the message" : "Show the message"}
+          {open ? "Hide message" : "Show message"}
         </Button>
         {mayRun && isOver && !isOff && (
           <Button size="compact-xs" variant="default" loading={again.isPending} onClick={() => again.mutate(undefined)}>
@@ -113,14 +112,14 @@ function Message({ delivery }: { delivery: Delivery }) {
   return (
     <Stack gap={6} mt="xs">
       <pre className="raw" tabIndex={0} aria-label="Message">
-        {whole.data ? JSON.stringify(whole.data.payload, null, 2) : "Reading…"}
+        {whole.data ? JSON.stringify(whole.data.payload, null, 2) : "Loading…"}
       </pre>
       {delivery.response && (
         <>
           <Text size="xs" c="dimmed">
-            The receiver answered
+            Response
           </Text>
-          <pre className="raw" tabIndex={0} aria-label="Answer">
+          <pre className="raw" tabIndex={0} aria-label="Response">
             {delivery.response}
           </pre>
         </>

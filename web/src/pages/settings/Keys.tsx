@@ -8,12 +8,12 @@ import { Confirm } from "../../parts/Confirm";
 import { Dialog } from "../../parts/Dialog";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { When } from "../../time/When";
 import { actorWords } from "../../words/actor";
 
 const MEANING: Record<ScopeName, string> = {
-  read: "look at everything but secrets",
+  read: "view everything except secrets",
   run: "run, pause, resume, hint",
   write: "create, change, archive, delete",
   admin: "keys, members, audit",
@@ -24,8 +24,8 @@ export function Keys() {
   const [making, setMaking] = useState(false);
   const [made, setMade] = useState("");
   const [ending, setEnding] = useState<{ id: string; name: string } | null>(null);
-  const revoke = useAct((id: string) => data(api.DELETE("/api/v1/keys/{key}", { params: { path: { key: id } } })), {
-    done: "The key has ended",
+  const revoke = useAction((id: string) => data(api.DELETE("/api/v1/keys/{key}", { params: { path: { key: id } } })), {
+    done: "API key revoked",
     after: () => setEnding(null),
   });
   if (keys.error) return <Failed fault={keys.error} retry={() => void keys.refetch()} />;
@@ -40,13 +40,13 @@ export function Keys() {
       {keys.data.items.length > 0 && (
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
-            By a key a program is known here.
+            API keys let programs use the API.
           </Text>
           {add}
         </Group>
       )}
       {made && (
-        <ShownOnce what="The new key" secret={made}>
+        <ShownOnce what="New API key" secret={made}>
           Send it as <span className="mono">Authorization: Bearer …</span>
         </ShownOnce>
       )}
@@ -57,7 +57,7 @@ export function Keys() {
           action={add}
           command="mainspring apikey create deploys --scope read --scope run"
         >
-          A script, a deploy pipeline, an assistant: each gets a key of its own, with no more than it needs.
+          Create a separate key for each script, pipeline or assistant, with only the scopes it needs.
         </Empty>
       ) : (
         <Card padding={0}>
@@ -66,9 +66,9 @@ export function Keys() {
               <Table.Tr>
                 <Table.Th>Name</Table.Th>
                 <Table.Th>State</Table.Th>
-                <Table.Th>May</Table.Th>
+                <Table.Th>Scopes</Table.Th>
                 <Table.Th>Last used</Table.Th>
-                <Table.Th>Ends</Table.Th>
+                <Table.Th>Expires</Table.Th>
                 <Table.Th>Actions</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -90,11 +90,11 @@ export function Keys() {
                       {key.status}
                     </Badge>
                   </Table.Td>
-                  <Table.Td data-label="May">{key.scopes.join(", ")}</Table.Td>
+                  <Table.Td data-label="Scopes">{key.scopes.join(", ")}</Table.Td>
                   <Table.Td data-label="Last used">
                     <When at={key.last_used_at} none="never" />
                   </Table.Td>
-                  <Table.Td data-label="Ends">
+                  <Table.Td data-label="Expires">
                     <When at={key.expires_at} />
                   </Table.Td>
                   <Table.Td>
@@ -128,7 +128,7 @@ export function Keys() {
         busy={revoke.isPending}
         onConfirm={() => ending && revoke.mutate(ending.id)}
       >
-        The next request with it is refused. A new key can be made at any time.
+        Requests with this key are refused from now on.
       </Confirm>
     </Stack>
   );
@@ -139,7 +139,7 @@ function KeyForm({ close, done }: { close: () => void; done: (key: string) => vo
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<string[]>(["read"]);
   const [life, setLife] = useState("90d");
-  const make = useAct(
+  const make = useAction(
     () =>
       data(
         api.POST("/api/v1/keys", { body: { name, scopes: scopes as ScopeName[], expires_in: life, operator: false } }),
@@ -158,14 +158,14 @@ function KeyForm({ close, done }: { close: () => void; done: (key: string) => vo
         <Stack>
           <TextInput
             label="Name"
-            description="What it is for"
+            description="What the key is for"
             required
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
             error={fault?.of("name")}
             data-autofocus
           />
-          <Checkbox.Group label="It may" value={scopes} onChange={setScopes} error={fault?.of("scopes")}>
+          <Checkbox.Group label="Scopes" value={scopes} onChange={setScopes} error={fault?.of("scopes")}>
             <Stack gap={6} mt={6}>
               {session.scopes.map((scope) => (
                 <Checkbox key={scope} value={scope} label={`${scope}: ${MEANING[scope]}`} />
@@ -173,7 +173,7 @@ function KeyForm({ close, done }: { close: () => void; done: (key: string) => vo
             </Stack>
           </Checkbox.Group>
           <Select
-            label="It lives for"
+            label="Expires after"
             data={[
               { value: "7d", label: "7 days" },
               { value: "30d", label: "30 days" },
@@ -195,7 +195,7 @@ function KeyForm({ close, done }: { close: () => void; done: (key: string) => vo
               Cancel
             </Button>
             <Button type="submit" loading={make.isPending} disabled={!scopes.length}>
-              Make the key
+              Create API key
             </Button>
           </Group>
         </Stack>

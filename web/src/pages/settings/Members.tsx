@@ -8,7 +8,7 @@ import { Confirm } from "../../parts/Confirm";
 import { Dialog } from "../../parts/Dialog";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { When } from "../../time/When";
 import { ROLES, type Role } from "./roles";
 
@@ -19,22 +19,25 @@ export function Members() {
   const [adding, setAdding] = useState(false);
   const [link, setLink] = useState("");
   const [leaving, setLeaving] = useState<{ email: string } | null>(null);
-  const setRole = useAct(
+  const setRole = useAction(
     ({ user, role }: { user: string; role: Role }) =>
       data(api.PATCH("/api/v1/members/{user}", { params: { path: { user } }, body: { role } })),
-    { done: "The role is changed" },
+    { done: "Role changed" },
   );
-  const remove = useAct((user: string) => data(api.DELETE("/api/v1/members/{user}", { params: { path: { user } } })), {
-    done: "Taken out",
-    after: () => setLeaving(null),
-  });
+  const remove = useAction(
+    (user: string) => data(api.DELETE("/api/v1/members/{user}", { params: { path: { user } } })),
+    {
+      done: "Member removed",
+      after: () => setLeaving(null),
+    },
+  );
   if (members.error) return <Failed fault={members.error} retry={() => void members.refetch()} />;
   if (!members.data) return <Pending />;
   return (
     <Stack>
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          Who belongs to {session.tenant}.
+          Members of {session.tenant} and their roles.
         </Text>
         {mayAdmin && (
           <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
@@ -43,8 +46,8 @@ export function Members() {
         )}
       </Group>
       {link && (
-        <ShownOnce what="The link" secret={link}>
-          It opens once, within 24 hours. Give it to this person only: it accepts the invitation.
+        <ShownOnce what="Invitation link" secret={link}>
+          The link works once, within 24 hours. Send it to this person only.
         </ShownOnce>
       )}
       <Card padding={0}>
@@ -95,7 +98,7 @@ export function Members() {
                   <Table.Td>
                     {member.user_id !== session.user?.id && (
                       <Button size="compact-sm" variant="subtle" color="red" onClick={() => setLeaving(member)}>
-                        Take out
+                        Remove
                       </Button>
                     )}
                   </Table.Td>
@@ -117,13 +120,13 @@ export function Members() {
       <Confirm
         opened={!!leaving}
         onClose={() => setLeaving(null)}
-        title={`Take out ${leaving?.email ?? ""}?`}
-        verb="Take out"
+        title={`Remove ${leaving?.email ?? ""}?`}
+        verb="Remove"
         danger
         busy={remove.isPending}
         onConfirm={() => leaving && remove.mutate(leaving.email)}
       >
-        They can no longer see or do anything here. The account itself stays.
+        They lose access to this tenant. The account itself stays.
       </Confirm>
     </Stack>
   );
@@ -133,7 +136,7 @@ function Invite({ close, done }: { close: () => void; done: (link: string | null
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
   const [role, setRole] = useState<string>("operator");
-  const invite = useAct(
+  const invite = useAction(
     () =>
       data(api.POST("/api/v1/members", { body: { email, name, role: role as Role } })) as Promise<{
         link: string | null;
@@ -152,7 +155,7 @@ function Invite({ close, done }: { close: () => void; done: (link: string | null
       >
         <Stack>
           <TextInput
-            label="E-mail"
+            label="Email"
             type="email"
             required
             value={email}

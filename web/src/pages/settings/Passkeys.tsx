@@ -4,7 +4,7 @@ import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
 import { createPasskey, passkeyFault, supportsPasskeys } from "../../api/passkeys";
 import { ShownOnce } from "../../parts/ShownOnce";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { When } from "../../time/When";
 
 /** What is asked for before something is changed: the password, and a name where one is given. */
@@ -24,7 +24,7 @@ export function Passkeys() {
     setPassword("");
     setName("");
   };
-  const act = useAct(
+  const act = useAction(
     async () => {
       if (asking?.act === "remove")
         return void (await data(
@@ -43,11 +43,7 @@ export function Passkeys() {
     },
     {
       done:
-        asking?.act === "remove"
-          ? "The passkey is removed"
-          : asking?.act === "rename"
-            ? "The passkey is renamed"
-            : "The passkey is added",
+        asking?.act === "remove" ? "Passkey removed" : asking?.act === "rename" ? "Passkey renamed" : "Passkey added",
       quiet: true,
       after: close,
     },
@@ -55,7 +51,8 @@ export function Passkeys() {
   if (!passkeys.data) return null;
   const { items } = passkeys.data;
   const unavailable =
-    passkeys.data.unavailable ?? (supportsPasskeys() ? null : "This browser has no passkeys at this address.");
+    passkeys.data.unavailable ??
+    (supportsPasskeys() ? null : "This browser does not support passkeys at this address.");
   const open = (next: Asking, named = "") => {
     act.reset();
     setPassword("");
@@ -71,7 +68,7 @@ export function Passkeys() {
       <Stack gap="sm">
         <Text size="sm">
           {items.length
-            ? "Your login asks for a passkey after the password. A passkey with a PIN, a finger or a face also logs in without the password."
+            ? "Signing in requires a passkey after the password. A passkey with a PIN or biometrics also signs in without the password."
             : "A passkey on your device or security key proves that it is you. It cannot be guessed or phished."}
         </Text>
         {unavailable && (
@@ -80,8 +77,8 @@ export function Passkeys() {
           </Text>
         )}
         {codes.length > 0 && (
-          <ShownOnce what="The recovery codes" secret={codes.join(" ")}>
-            Each opens once, without a passkey. Keep them where you keep passwords.
+          <ShownOnce what="Recovery codes" secret={codes.join(" ")}>
+            Each code works once, without a passkey. Store them with your passwords.
           </ShownOnce>
         )}
         {items.map((each) => (
@@ -139,7 +136,7 @@ export function Passkeys() {
               {asking.act !== "remove" && (
                 <TextInput
                   label="Passkey name"
-                  description="As in: work laptop"
+                  description="For example: work laptop"
                   required
                   value={name}
                   onChange={(event) => setName(event.currentTarget.value)}

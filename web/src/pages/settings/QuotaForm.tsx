@@ -3,7 +3,7 @@ import { Button, Group, NumberInput, Stack, Text, TextInput } from "@mantine/cor
 import { useState } from "react";
 import { asProblem } from "../../api/client";
 import { Dialog } from "../../parts/Dialog";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { duration, parseDuration } from "../../words/duration";
 
 export type Quotas = {
@@ -29,7 +29,7 @@ export function QuotaForm({ title, quotas, name: named, save, close }: Props) {
   const number = (value: string | number) => (value === "" ? null : Number(value));
   const least = interval.trim() ? parseDuration(interval) : null;
   const isMistyped = interval.trim() !== "" && least === null;
-  const act = useAct(
+  const act = useAction(
     () =>
       save({
         runs_per_month: number(runs),
@@ -38,7 +38,7 @@ export function QuotaForm({ title, quotas, name: named, save, close }: Props) {
         interval_ms_min: least,
         ...(named === undefined ? {} : { name }),
       }),
-    { done: named === undefined ? "The quotas are changed" : "The tenant is changed", after: close, quiet: true },
+    { done: named === undefined ? "Quotas changed" : "Tenant changed", after: close, quiet: true },
   );
   const fault = act.error ? asProblem(act.error) : null;
   return (
@@ -60,10 +60,10 @@ export function QuotaForm({ title, quotas, name: named, save, close }: Props) {
             />
           )}
           <Text size="sm" c="dimmed">
-            What it may use. Empty is no limit.
+            Leave a field empty for no limit.
           </Text>
           <NumberInput
-            label="Runs a month"
+            label="Runs per month"
             min={0}
             value={runs}
             onChange={setRuns}
@@ -80,7 +80,7 @@ export function QuotaForm({ title, quotas, name: named, save, close }: Props) {
             thousandSeparator=","
           />
           <NumberInput
-            label="Model tokens a month"
+            label="Model tokens per month"
             min={0}
             value={tokens}
             onChange={setTokens}
@@ -92,7 +92,7 @@ export function QuotaForm({ title, quotas, name: named, save, close }: Props) {
             placeholder="10s"
             value={interval}
             onChange={(event) => setInterval(event.currentTarget.value)}
-            error={isMistyped ? "This is not a duration; write it as 10s or 5m" : fault?.of("interval_ms_min")}
+            error={isMistyped ? "Not a duration; use a value such as 10s or 5m" : fault?.of("interval_ms_min")}
           />
           {fault && (
             <Text size="sm" c="red" role="alert">

@@ -6,19 +6,19 @@ import { api, data } from "../../api/client";
 import { Confirm } from "../../parts/Confirm";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { When } from "../../time/When";
 
 export function SigningKeys() {
   const keys = useQuery({ queryKey: ["settings", "signing"], queryFn: () => data(api.GET("/api/v1/signing-keys")) });
   const [made, setMade] = useState("");
   const [ending, setEnding] = useState("");
-  const make = useAct(() => data(api.POST("/api/v1/signing-keys")) as Promise<{ secret: string }>, {
+  const make = useAction(() => data(api.POST("/api/v1/signing-keys")) as Promise<{ secret: string }>, {
     after: (key) => setMade(key.secret),
   });
-  const revoke = useAct(
+  const revoke = useAction(
     (id: string) => data(api.DELETE("/api/v1/signing-keys/{key}", { params: { path: { key: id } } })),
-    { done: "The signing key has ended", after: () => setEnding("") },
+    { done: "Signing key revoked", after: () => setEnding("") },
   );
   if (keys.error) return <Failed fault={keys.error} retry={() => void keys.refetch()} />;
   if (!keys.data) return <Pending />;
@@ -32,20 +32,19 @@ export function SigningKeys() {
       {keys.data.items.length > 0 && (
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
-            With a signing key, whoever is called can prove that the call came from here.
+            With a signing key, receivers can verify that a call came from Mainspring.
           </Text>
           {add}
         </Group>
       )}
       {made && (
-        <ShownOnce what="The secret" secret={made}>
-          Give it to whoever verifies the header <span className="mono">webhook-signature</span>. Keys made before keep
-          signing beside it.
+        <ShownOnce what="Secret" secret={made}>
+          Use it to verify the header <span className="mono">webhook-signature</span>. Older keys keep signing too.
         </ShownOnce>
       )}
       {!keys.data.items.length ? (
         <Empty icon={IconSignature} title="Calls are not signed" action={add} command="mainspring signing-key create">
-          Make a key, and every call carries a signature by the Standard Webhooks rules.
+          Create a key to sign every call as specified by Standard Webhooks.
         </Empty>
       ) : (
         <Card padding={0}>
@@ -53,7 +52,7 @@ export function SigningKeys() {
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Key</Table.Th>
-                <Table.Th>Made</Table.Th>
+                <Table.Th>Created</Table.Th>
                 <Table.Th>Actions</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -61,7 +60,7 @@ export function SigningKeys() {
               {keys.data.items.map((key) => (
                 <Table.Tr key={key.id}>
                   <Table.Td className="stack-title mono">{key.id}</Table.Td>
-                  <Table.Td data-label="Made">
+                  <Table.Td data-label="Created">
                     <When at={key.created_at} />
                   </Table.Td>
                   <Table.Td>
@@ -84,7 +83,7 @@ export function SigningKeys() {
         busy={revoke.isPending}
         onConfirm={() => revoke.mutate(ending)}
       >
-        Calls are no longer signed with it; whoever verifies by it alone will refuse them.
+        Calls are no longer signed with this key. Receivers that only know this key will refuse them.
       </Confirm>
     </Stack>
   );

@@ -7,7 +7,7 @@ import { type Tenant, tenantActs, tenantsQuery } from "../../api/installation";
 import { useSession } from "../../api/session";
 import { Dialog } from "../../parts/Dialog";
 import { Failed, Pending } from "../../parts/Outcomes";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { duration } from "../../words/duration";
 import { QuotaForm } from "./QuotaForm";
 
@@ -26,7 +26,7 @@ export function Tenants() {
         <div>
           <Title order={2}>Tenants</Title>
           <Text size="sm" c="dimmed">
-            Each is a world of its own: nobody sees another's endpoints, runs or keys.
+            Tenants are fully isolated: endpoints, runs and keys are not shared.
           </Text>
         </div>
         <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
@@ -39,8 +39,8 @@ export function Tenants() {
             <tr>
               <th>Tenant</th>
               <th className="figure">Runs this month</th>
-              <th className="figure">Endpoints at most</th>
-              <th className="figure">Model tokens a month</th>
+              <th className="figure">Maximum endpoints</th>
+              <th className="figure">Model tokens per month</th>
               <th className="figure">Shortest interval</th>
               <th>Actions</th>
             </tr>
@@ -74,10 +74,10 @@ export function Tenants() {
                   <Button
                     size="compact-sm"
                     variant="default"
-                    aria-label={`Change ${tenant.name}`}
+                    aria-label={`Edit ${tenant.name}`}
                     onClick={() => setChanging(tenant)}
                   >
-                    Change
+                    Edit
                   </Button>
                 </td>
               </tr>
@@ -88,7 +88,7 @@ export function Tenants() {
       {making && <TenantForm close={() => setMaking(false)} />}
       {changing && (
         <QuotaForm
-          title={`Change ${changing.name}`}
+          title={`Edit ${changing.name}`}
           name={changing.name}
           quotas={changing}
           save={(wanted) => tenantActs.update(changing.id, wanted)}
@@ -102,7 +102,7 @@ export function Tenants() {
 function TenantForm({ close }: { close: () => void }) {
   const [id, setId] = useState("");
   const [name, setName] = useState("");
-  const make = useAct(() => tenantActs.create({ id, name }), {
+  const make = useAction(() => tenantActs.create({ id, name }), {
     done: (made) => `${made.name} is created, and you are its owner: open it from the menu of tenants in the header`,
     after: close,
     quiet: true,
@@ -119,8 +119,8 @@ function TenantForm({ close }: { close: () => void }) {
       >
         <Stack>
           <TextInput
-            label="Id"
-            description="For scripts and addresses: a-z, 0-9 and -. It stays as it is."
+            label="ID"
+            description="Used in scripts and URLs: a-z, 0-9 and -. It cannot be changed later."
             placeholder="acme"
             required
             value={id}
@@ -136,7 +136,7 @@ function TenantForm({ close }: { close: () => void }) {
             error={fault?.of("name")}
           />
           <Text size="sm" c="dimmed">
-            You become its first owner. It has no quotas until they are set.
+            You become the first owner. There are no quotas until you set them.
           </Text>
           {fault && !isPlaced && (
             <Text size="sm" c="red" role="alert">
@@ -148,7 +148,7 @@ function TenantForm({ close }: { close: () => void }) {
               Cancel
             </Button>
             <Button type="submit" loading={make.isPending}>
-              Make the tenant
+              Create tenant
             </Button>
           </Group>
         </Stack>

@@ -22,7 +22,7 @@ export function Usage() {
         <Title order={2}>This month</Title>
         {operator && (
           <Button size="xs" variant="default" onClick={() => setEditing(true)}>
-            Change the quotas
+            Edit quotas
           </Button>
         )}
       </Group>

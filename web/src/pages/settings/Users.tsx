@@ -10,7 +10,7 @@ import { Dialog } from "../../parts/Dialog";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
 import { Mark } from "../../parts/Status";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { When } from "../../time/When";
 import { ROLES, type Role } from "./roles";
 
@@ -26,11 +26,11 @@ export function Users() {
   const [asked, setAsked] = useState<Asked>(null);
   const [text, setText] = useState("");
   const wanted = useDeferredValue(text.trim().toLowerCase());
-  const change = useAct(
+  const change = useAction(
     ({ user, ...wish }: { user: User; disabled?: boolean; operator?: boolean }) => userActs.update(user.id, wish),
     { done: (user) => `${user.email} is changed`, after: () => setAsked(null) },
   );
-  const link = useAct((user: User) => userActs.link(user.id), { after: (found) => setMade(found) });
+  const link = useAction((user: User) => userActs.link(user.id), { after: (found) => setMade(found) });
   if (users.error) return <Failed fault={users.error} retry={() => void users.refetch()} />;
   if (!users.data) return <Pending />;
   const all = users.data.items;
@@ -41,14 +41,14 @@ export function Users() {
         <div>
           <Title order={2}>Users</Title>
           <Text size="sm" c="dimmed">
-            Who may log in. What they may see and do, each tenant's members decide.
+            People who can sign in. Roles are set per tenant.
           </Text>
         </div>
         <Group gap="xs">
           {all.length > MANY && (
             <TextInput
-              aria-label="Find a user"
-              placeholder="Find a user"
+              aria-label="Find user"
+              placeholder="Find user"
               w={180}
               value={text}
               onChange={(event) => setText(event.currentTarget.value)}
@@ -60,8 +60,8 @@ export function Users() {
         </Group>
       </Group>
       {made && (
-        <ShownOnce what={`The link for ${made.email}`} secret={made.link}>
-          Whoever opens it first, within 24 hours, sets the password.
+        <ShownOnce what={`Link for ${made.email}`} secret={made.link}>
+          The link works once, within 24 hours, and sets the password.
         </ShownOnce>
       )}
       <Card padding={0}>
@@ -70,7 +70,7 @@ export function Users() {
             <tr>
               <th>User</th>
               <th>State</th>
-              <th>Logs in with</th>
+              <th>Sign-in method</th>
               <th>Since</th>
               <th>Actions</th>
             </tr>
@@ -89,7 +89,7 @@ export function Users() {
         </table>
         {!shown.length && (
           <Text size="sm" c="dimmed" p="md">
-            Nobody's name or address holds this.
+            No users match.
           </Text>
         )}
       </Card>
@@ -112,8 +112,8 @@ export function Users() {
           busy={change.isPending}
           onConfirm={() => change.mutate({ user: asked.user, disabled: true })}
         >
-          They are logged out everywhere at once and cannot log in, in any tenant, until they are enabled again. API
-          keys that they made go on: revoke those apart.
+          They are signed out everywhere and cannot sign in until they are enabled again. Their API keys keep working;
+          revoke those separately.
         </Confirm>
       )}
       {asked?.what === "raise" && (
@@ -125,21 +125,20 @@ export function Users() {
           busy={change.isPending}
           onConfirm={() => change.mutate({ user: asked.user, operator: true })}
         >
-          Operators of the installation see and make users and tenants, set quotas, and may make a link to set anybody's
-          password.
+          Operators manage users, tenants and quotas, and can create a link to set any user's password.
         </Confirm>
       )}
       {asked?.what === "lower" && (
         <Confirm
           opened
           onClose={() => setAsked(null)}
-          title={`Should ${asked.user.email} no longer be an operator?`}
-          verb="Take the right"
+          title={`Remove operator rights of ${asked.user.email}?`}
+          verb="Remove rights"
           danger
           busy={change.isPending}
           onConfirm={() => change.mutate({ user: asked.user, operator: false })}
         >
-          They keep their places and roles in tenants, and no longer see users and tenants of the installation.
+          They keep their roles in tenants but can no longer manage users and tenants of the installation.
         </Confirm>
       )}
     </Stack>
@@ -173,7 +172,7 @@ function Row({
         <Group gap={6}>
           <UserState user={user} />
           {user.operator && (
-            <Mark tone="calm" word="operator" meaning="Of the installation: sees and makes users and tenants." />
+            <Mark tone="calm" word="operator" meaning="Can manage users and tenants of the installation." />
           )}
         </Group>
       </td>
@@ -204,7 +203,7 @@ function Row({
               </Menu.Target>
               <Menu.Dropdown>
                 <Menu.Item onClick={() => ask(user.operator ? "lower" : "raise")}>
-                  {user.operator ? "No longer operator…" : "Make operator…"}
+                  {user.operator ? "Remove operator rights…" : "Make operator…"}
                 </Menu.Item>
                 {!user.disabled && (
                   <Menu.Item color="red" onClick={() => ask("disable")}>
@@ -221,10 +220,10 @@ function Row({
 }
 
 function UserState({ user }: { user: User }) {
-  if (user.disabled) return <Mark tone="idle" word="disabled" meaning="Cannot log in." />;
+  if (user.disabled) return <Mark tone="idle" word="disabled" meaning="Cannot sign in." />;
   if (!user.has_password && !user.oidc)
-    return <Mark tone="warn" word="invited" meaning="Has set no password yet; a link lets them." />;
-  return <Mark tone="good" word="active" meaning="May log in." />;
+    return <Mark tone="warn" word="invited" meaning="Has not set a password yet." />;
+  return <Mark tone="good" word="active" meaning="Can sign in." />;
 }
 
 function UserForm({ close, done }: { close: () => void; done: (made: Invited) => void }) {
@@ -235,7 +234,7 @@ function UserForm({ close, done }: { close: () => void; done: (made: Invited) =>
   const [tenant, setTenant] = useState<string | null>(session.tenant);
   const [role, setRole] = useState<Role>("viewer");
   const [operator, setOperator] = useState(false);
-  const add = useAct(() => userActs.create({ email, name, operator, tenant, role }), {
+  const add = useAction(() => userActs.create({ email, name, operator, tenant, role }), {
     done: `${email} is a user`,
     after: done,
     quiet: true,
@@ -256,7 +255,7 @@ function UserForm({ close, done }: { close: () => void; done: (made: Invited) =>
       >
         <Stack>
           <TextInput
-            label="E-mail"
+            label="Email"
             type="email"
             required
             value={email}
@@ -272,8 +271,8 @@ function UserForm({ close, done }: { close: () => void; done: (made: Invited) =>
           />
           <Select
             label="Tenant"
-            description="Where they belong from the beginning."
-            placeholder="None yet"
+            description="The tenant they join."
+            placeholder="None"
             clearable
             searchable
             data={places}
@@ -292,7 +291,7 @@ function UserForm({ close, done }: { close: () => void; done: (made: Invited) =>
           )}
           <Checkbox
             label="Operator of the installation"
-            description="Sees and makes users and tenants, and sets quotas."
+            description="Can manage users, tenants and quotas."
             checked={operator}
             onChange={(event) => setOperator(event.currentTarget.checked)}
           />
@@ -306,7 +305,7 @@ function UserForm({ close, done }: { close: () => void; done: (made: Invited) =>
               Cancel
             </Button>
             <Button type="submit" loading={add.isPending}>
-              Add the user
+              Create user
             </Button>
           </Group>
         </Stack>

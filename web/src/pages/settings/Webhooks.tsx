@@ -16,14 +16,14 @@ import { IconChevronDown, IconPlus, IconWebhook } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { asProblem } from "../../api/client";
-import { type Webhook, webhookActs, webhooksQuery } from "../../api/notices";
+import { type Webhook, webhookActs, webhooksQuery } from "../../api/notifications";
 import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
 import { Dialog } from "../../parts/Dialog";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
 import { SubscriptionState } from "../../parts/SubscriptionState";
-import { useAct } from "../../parts/useAct";
+import { useAction } from "../../parts/useAction";
 import { took } from "../../words/duration";
 import { Deliveries } from "./Deliveries";
 
@@ -47,8 +47,8 @@ export function Webhooks() {
   const [asked, setAsked] = useState<Asked>(null);
   const [secret, setSecret] = useState("");
   const close = () => setAsked(null);
-  const remove = useAct((id: string) => webhookActs.remove(id), { done: "The webhook is deleted", after: close });
-  const renew = useAct((id: string) => webhookActs.update(id, { new_secret: true }), {
+  const remove = useAction((id: string) => webhookActs.remove(id), { done: "Webhook deleted", after: close });
+  const renew = useAction((id: string) => webhookActs.update(id, { new_secret: true }), {
     after: (made) => {
       setSecret(made.secret ?? "");
       close();
@@ -66,15 +66,15 @@ export function Webhooks() {
       {webhooks.data.items.length > 0 && (
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
-            Each event is one signed POST, tried again for a day until it is taken.
+            Each event is sent as a signed POST request, retried for 24 hours until accepted.
           </Text>
           {add}
         </Group>
       )}
       {secret && (
-        <ShownOnce what="The secret" secret={secret}>
-          The receiver proves by it that a message came from here: header{" "}
-          <span className="mono">webhook-signature</span>, by the Standard Webhooks rules.
+        <ShownOnce what="Secret" secret={secret}>
+          Receivers use it to verify the header <span className="mono">webhook-signature</span>, as specified by
+          Standard Webhooks.
         </ShownOnce>
       )}
       {!webhooks.data.items.length ? (
@@ -84,7 +84,7 @@ export function Webhooks() {
           action={add}
           command="mainspring webhook add https://example.com/hook --type 'run.*'"
         >
-          A webhook sends what happens here to a program of yours, as it happens.
+          A webhook sends events to your program as they happen.
         </Empty>
       ) : (
         <Card padding={0}>
@@ -119,11 +119,12 @@ export function Webhooks() {
           opened
           onClose={close}
           title={`A new secret for ${asked.webhook.name}?`}
-          verb="Make a new secret"
+          verb="Create new secret"
           busy={renew.isPending}
           onConfirm={() => renew.mutate(asked.webhook.id)}
         >
-          Messages then carry two signatures, so that the receiver can change over in its own time.
+          Messages carry two signatures until the old secret expires, so that the receiver can switch without
+          interruption.
         </Confirm>
       )}
       {asked?.what === "delete" && (
@@ -136,7 +137,7 @@ export function Webhooks() {
           busy={remove.isPending}
           onConfirm={() => remove.mutate(asked.webhook.id)}
         >
-          Its deliveries go with it: what was on its way is not sent any more.
+          Its deliveries are deleted too. Pending messages are not sent.
         </Confirm>
       )}
     </Stack>
@@ -152,7 +153,7 @@ function Row({
 }) {
   const mayRun = useMay("run");
   const mayWrite = useMay("write");
-  const able = useAct(() => webhookActs.update(webhook.id, { enabled: !webhook.enabled }), {
+  const able = useAction(() => webhookActs.update(webhook.id, { enabled: !webhook.enabled }), {
     done: webhook.enabled ? `${webhook.name} is off` : `${webhook.name} is on; it gets what happens from now on`,
   });
   return (
@@ -188,7 +189,7 @@ function Row({
         <Group gap={6} wrap="nowrap">
           {!webhook.enabled && mayWrite ? (
             <Button size="compact-sm" loading={able.isPending} onClick={() => able.mutate(undefined)}>
-              Switch on
+              Turn on
             </Button>
           ) : (
             mayRun && (
@@ -215,7 +216,7 @@ function Row({
               <Menu.Dropdown>
                 <Menu.Item onClick={() => ask("edit")}>Edit</Menu.Item>
                 <Menu.Item onClick={() => ask("secret")}>New secret…</Menu.Item>
-                {webhook.enabled && <Menu.Item onClick={() => able.mutate(undefined)}>Switch off</Menu.Item>}
+                {webhook.enabled && <Menu.Item onClick={() => able.mutate(undefined)}>Turn off</Menu.Item>}
                 <Menu.Item color="red" onClick={() => ask("delete")}>
                   Delete…
                 </Menu.Item>
@@ -229,26 +230,22 @@ function Row({
 }
 
 function TestWebhook({ webhook, close }: { webhook: Webhook; close: () => void }) {
-  const test = useAct(() => webhookActs.test(webhook.id), { quiet: true });
+  const test = useAction(() => webhookActs.test(webhook.id), { quiet: true });
   return (
-    <Dialog onClose={close} title={`Test of ${webhook.name}`} size="lg">
+    <Dialog onClose={close} title={`Test ${webhook.name}`} size="lg">
       <Stack>
         <Text size="sm" className="breaks">
           One message of type <span className="mono">webhook.test</span> goes to{" "}
-          <span className="mono">{webhook.url}</span> now. Nothing is kept of it.
+          <span className="mono">{webhook.url}</span> now. It is not stored.
         </Text>
         {test.error ? <Failed fault={test.error} /> : null}
         {test.data && (
-          <Box
-            color={test.data.ok ? "green" : "red"}
-            role="status"
-            title={test.data.ok ? "It was taken" : "It was not taken"}
-          >
+          <Box color={test.data.ok ? "green" : "red"} role="status" title={test.data.ok ? "Accepted" : "Not accepted"}>
             <Text size="sm" className="breaks">
               {test.data.error ?? `Status ${test.data.status_code}, ${took(test.data.duration_ms)}`}
             </Text>
             {test.data.response && (
-              <pre className="raw" tabIndex={0} aria-label="Answer">
+              <pre className="raw" tabIndex={0} aria-label="Response">
                 {test.data.response}
               </pre>
             )}
@@ -259,7 +256,7 @@ function TestWebhook({ webhook, close }: { webhook: Webhook; close: () => void }
             Close
           </Button>
           <Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>
-            {test.data ? "Send again" : "Send the test message"}
+            {test.data ? "Send again" : "Send test message"}
           </Button>
         </Group>
       </Stack>
@@ -280,8 +277,8 @@ function WebhookForm({
   const [name, setName] = useState(webhook?.name ?? "");
   const [types, setTypes] = useState<string[]>((webhook?.types ?? []).filter((type) => type !== "*"));
   const [description, setDescription] = useState(webhook?.description ?? "");
-  const wish = { url, name, types, description, enabled: webhook?.enabled ?? true };
-  const save = useAct(() => (webhook ? webhookActs.update(webhook.id, wish) : webhookActs.create(wish)), {
+  const request = { url, name, types, description, enabled: webhook?.enabled ?? true };
+  const save = useAction(() => (webhook ? webhookActs.update(webhook.id, request) : webhookActs.create(request)), {
     done: "Saved",
     quiet: true,
     after: (saved) => {
@@ -311,7 +308,7 @@ function WebhookForm({
           />
           <TextInput
             label="Name"
-            description="Empty is the host's name"
+            description="Uses the host name if empty"
             inputWrapperOrder={["label", "input", "description", "error"]}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
@@ -319,7 +316,7 @@ function WebhookForm({
           />
           <TagsInput
             label="Events"
-            description="None is all of them; run.* is a family"
+            description="Leave empty for all events; run.* matches a group"
             inputWrapperOrder={["label", "input", "description", "error"]}
             data={SUGGESTED}
             value={types}
@@ -344,7 +341,7 @@ function WebhookForm({
               Cancel
             </Button>
             <Button type="submit" loading={save.isPending}>
-              {webhook ? "Save" : "Add the webhook"}
+              {webhook ? "Save" : "Create webhook"}
             </Button>
           </Group>
         </Stack>

@@ -1,1 +1,0 @@
--- Nothing here: row-level security, which now holds for logs too, is PostgreSQL's alone.

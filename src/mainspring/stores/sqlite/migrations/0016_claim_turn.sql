@@ -1,1 +1,0 @@
--- Nothing: claims take turns because SQLite has one writer.

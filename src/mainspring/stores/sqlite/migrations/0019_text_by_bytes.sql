@@ -1,1 +1,0 @@
--- Nothing: SQLite compares text byte by byte.

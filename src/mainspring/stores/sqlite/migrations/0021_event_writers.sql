@@ -1,1 +1,0 @@
--- Nothing: SQLite has one writer, so events are numbered in the order in which they are committed.
