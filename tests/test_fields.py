@@ -16,7 +16,7 @@ from mainspring.stores.rows import ENDPOINT_COLUMNS
 from mainspring.views.endpoint_settings import EndpointSettingsView
 
 SOURCE = Path(__file__).parents[1] / "src" / "mainspring"
-GENERATED = {"client/table.py", "client/groups.pyi"}
+CLIENT = "client/"  # knows the API alone; its lists of fields are generated
 WORDED = "cli/endpoint_output.py"  # a setting whose line for people says more than its name and value
 
 # A field: where it is described, and the modules that use its value.
@@ -45,7 +45,7 @@ def test_field_is_written_where_it_is_described_and_where_it_is_used(name: str) 
         str(file.relative_to(SOURCE)) for file in SOURCE.rglob("*.py") if word.search(file.read_text(encoding="utf-8"))
     }
 
-    assert modules - GENERATED == {described} | used
+    assert {each for each in modules if not each.startswith(CLIENT)} == {described} | used
 
 
 def test_every_field_of_the_configuration_is_described() -> None:

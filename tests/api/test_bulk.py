@@ -22,7 +22,7 @@ async def states(api: AsyncClient) -> dict[str, str]:
 async def test_all_that_match_are_paused_and_no_others(api: AsyncClient) -> None:
     for name in ("shop a", "shop b", "other"):
         await make(api, name=name)
-    done = await act(api, verb="pause", matching={"text": "SHOP"}, reason="moving", for_ms="1h")
+    done = await act(api, verb="pause", matching={"text": "SHOP"}, reason="moving", duration="1h")
 
     assert (done["matched"], done["changed"], done["next_cursor"]) == (2, 2, None)
     assert await states(api) == {"shop a": "paused", "shop b": "paused", "other": "active"}

@@ -54,15 +54,21 @@ def simulate(
     played = client.workflows.simulate(
         document=document,
         input=_plain(start_with),
-        events=[_plain(each) for each in happenings],
+        events=[_sent(each) for each in happenings],
         answers={step: [_answer(each) for each in given] for step, given in read_answers(answers, steps).items()},
     )
     return Simulated.model_validate(played)
 
 
 def _answer(answer: "SimulatedAnswer") -> Any:
-    shape = _plain(answer)
+    shape = _sent(answer)
     return {"outcome": shape.pop("type"), **shape}
+
+
+def _sent(value: "SimulatedEvent | SimulatedAnswer") -> Any:
+    """As the API takes it: an input has no unit in its name."""
+    shape = _plain(value)
+    return {"after": shape.pop("after_ms"), **shape}
 
 
 def executions(client: "Client", wanted: "ExecutionFilter", *, in_full: bool) -> list["ExecutionView"]:
