@@ -55,7 +55,7 @@ export function Failed({ fault, retry }: { fault: unknown; retry?: () => void })
       </Text>
       {problem.requestId && problem.status !== 404 && (
         <Text size="xs" c="dimmed" mt={4}>
-          Request <span className="mono">{problem.requestId}</span>: the server's log has more under it.
+          Request <span className="mono">{problem.requestId}</span>: see the server's log for details.
         </Text>
       )}
       {retry && problem.status !== 404 && (
