@@ -1,4 +1,4 @@
-"""A report as the JSON object that every door gives out."""
+"""A report as the JSON object that every door returns."""
 
 from mainspring.documents.apply import Report
 

@@ -1,4 +1,4 @@
-"""Tools about endpoints: look, create, change, remove, call."""
+"""Tools about endpoints: read, create, change, remove, call."""
 
 import asyncio
 from typing import Annotated
@@ -52,14 +52,15 @@ box = Toolbox()
 
 class RunEndpoint(ChangeEndpoint):
     wait: Annotated[
-        Duration, Field(description="Wait so long for its end, at most 60s; 0: do not wait.", examples=["30s"])
+        Duration,
+        Field(description="Wait this long for the end of the run, at most 60s; 0: do not wait.", examples=["30s"]),
     ] = 0
 
 
 class ListEndpoints(Arguments):
-    job: Annotated[str | None, Field(description="Only those of this job, by name or id.")] = None
-    archived: Annotated[bool, Field(description="Those that were archived instead.")] = False
-    after: Annotated[str | None, Field(description="Read on: the `next` of the answer before.")] = None
+    job: Annotated[str | None, Field(description="Only endpoints of this job, by name or id.")] = None
+    archived: Annotated[bool, Field(description="List archived endpoints instead.")] = False
+    after: Annotated[str | None, Field(description="Next page: the `next` of the previous answer.")] = None
     limit: Limit = LIST_DEFAULT
 
 
@@ -83,9 +84,9 @@ async def list_endpoints(visit: ToolCaller, wanted: ListEndpoints) -> Shape:
 
 @box.tool(Scope.READ, only_reads=True)
 async def get_endpoint(visit: ToolCaller, wanted: OneEndpoint) -> Shape:
-    """Show one endpoint: what it calls, its schedule and limits, its hints, its state and its next run.
+    """Show one endpoint: its request, schedule and limits, hints, state and next run.
 
-    `health` says how its runs of the last hour, day, week and month went.
+    `health` summarises its runs of the last hour, day, week and month.
     """
     desk = visit.desk
     endpoint = await find_endpoint(desk, wanted.endpoint)
@@ -107,7 +108,7 @@ async def create_endpoint(visit: ToolCaller, wanted: CreateEndpoint) -> Shape:
 
 @box.tool(Scope.WRITE, repeats=True)
 async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> Shape:
-    """Change what is given about an endpoint, and nothing else; the answer says what changed, moved runs included."""
+    """Change the given fields of an endpoint, and nothing else; the answer lists the changes, including moved runs."""
     return await act(
         visit,
         wanted,
@@ -117,34 +118,32 @@ async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> Shape:
 
 @box.tool(Scope.WRITE, destroys=True, repeats=True)
 async def archive_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> Shape:
-    """Take an endpoint out of the schedule for good. It is kept with its runs, and its name is free again."""
-    await _confirm(visit.desk, wanted, "take it out of the schedule for good")
+    """Archive an endpoint: it never runs again, is kept with its runs, and its name can be reused."""
+    await _confirm(visit.desk, wanted, "archive it for good")
     return await act(visit, wanted, lambda desk: operations.archive_endpoint(desk, wanted.endpoint))
 
 
 @box.tool(Scope.WRITE, destroys=True)
 async def delete_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> Shape:
-    """Delete an endpoint and all its runs. There is no way back; archive_endpoint keeps them."""
-    await _confirm(visit.desk, wanted, "delete it with all its runs, without a way back")
+    """Delete an endpoint and all its runs. This cannot be undone; archive_endpoint keeps them."""
+    await _confirm(visit.desk, wanted, "delete it with all its runs, which cannot be undone")
     endpoint = await operations.delete_endpoint(visit.desk_for(wanted.dry_run), wanted.endpoint)
     return {"dry_run": wanted.dry_run, "deleted": {"id": endpoint.id, "name": endpoint.name}}
 
 
 class PauseEndpoint(ChangeEndpoint):
-    until: Annotated[Instant | None, Field(description="Until this instant; else until it is resumed.")] = None
-    duration: Annotated[Duration | None, Field(description="For this long, instead of until.")] = None
-    resume: Annotated[
-        bool, Field(description="true: end its pause instead, or take a parked endpoint back into the schedule.")
-    ] = False
+    until: Annotated[Instant | None, Field(description="End of the pause; default: until resumed.")] = None
+    duration: Annotated[Duration | None, Field(description="Length of the pause, instead of until.")] = None
+    resume: Annotated[bool, Field(description="true: end its pause, or unpark a parked endpoint.")] = False
     reason: Reason = ""
     advice_may_resume: Annotated[
-        bool, Field(description="true: rules, workflows and the model may end the pause; else only a person may.")
+        bool, Field(description="true: rules, workflows and the model may end the pause; default: only a person may.")
     ] = False
 
 
 @box.tool(Scope.RUN, repeats=True)
 async def pause_endpoint(visit: ToolCaller, wanted: PauseEndpoint) -> Shape:
-    """Stop an endpoint for a while, or until it is resumed; with `resume`, let it run again. Runs in flight end."""
+    """Pause an endpoint for a while, or until it is resumed; with `resume`, end the pause. Runs in flight finish."""
     refuse_both(wanted.until, wanted.duration, "until and duration", "until")
     if wanted.resume:
         refuse_both(True, wanted.until or wanted.duration, "resume and an end of the pause", "resume")
@@ -166,10 +165,11 @@ async def pause_endpoint(visit: ToolCaller, wanted: PauseEndpoint) -> Shape:
 
 @box.tool(Scope.RUN, repeats=True, calls_out=True)
 async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> Shape:
-    """Ask the scheduler to run an endpoint now. The schedule keeps its cadence; list_runs shows the run once it began.
+    """Ask the scheduler to run an endpoint now. The schedule keeps its cadence; list_runs shows the run once it
+    started.
 
-    While the endpoint runs, one more run is queued; further requests join it. With `wait`, `run` tells how it ended;
-    it is null where it has not ended by then.
+    While the endpoint runs, one more run is queued; further requests join it. With `wait`, `run` has the result, or
+    null if the run has not finished by then.
     """
     longest = min(read_duration(wanted.wait, "wait").total_seconds(), WAIT_S_MAX) if wanted.wait else 0
     requested: list[Endpoint] = []
@@ -192,7 +192,7 @@ async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> Shape:
 
 @box.tool(Scope.RUN, calls_out=True)
 async def test_endpoint(visit: ToolCaller, wanted: CallEndpoint) -> Shape:
-    """Call an endpoint once, right now, and show what came back. Recorded as a test; the schedule does not change."""
+    """Call an endpoint once, right now, and return the response. Recorded as a test; the schedule does not change."""
     run, outcome = await test(visit.desk, visit.caller, wanted.endpoint)
     endpoint = await find_endpoint(visit.desk, run.endpoint_id)
     return {"run": run_shape(run, endpoint.name), "outcome": _outcome(outcome, wanted.max_bytes)}

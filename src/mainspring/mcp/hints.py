@@ -1,4 +1,4 @@
-"""Tools about when: hints that change the schedule for a while, why the next run is when it is, what comes after it."""
+"""Tools about the schedule: hints, the reason for the next run, and upcoming runs."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -36,29 +36,29 @@ box = Toolbox()
 class PutHint(ChangeEndpoint):
     interval: Annotated[
         Duration | None,
-        Field(description="Run at this interval meanwhile; replaces an interval hint."),
+        Field(description="Temporary interval; replaces an interval hint."),
     ] = None
-    at: Annotated[Instant | None, Field(description="Run once at this instant; replaces a one-shot hint.")] = None
-    after: Annotated[Duration | None, Field(description="Run once, this long from now; instead of at.")] = None
-    clear: Annotated[bool, Field(description="true: remove its hints instead; its schedule is back at once.")] = False
+    at: Annotated[Instant | None, Field(description="Run once at this time; replaces a one-shot hint.")] = None
+    after: Annotated[Duration | None, Field(description="Run once after this duration; instead of at.")] = None
+    clear: Annotated[bool, Field(description="true: remove its hints; its schedule applies again.")] = False
     ttl: Annotated[
-        Duration | None, Field(description="How long the hint is good, at most 24h; 1h for an interval, else 30m.")
+        Duration | None,
+        Field(description="How long the hint is valid, at most 24h; default 1h for an interval, 30m for a one-shot."),
     ] = None
     reason: Reason = ""
 
 
 @box.tool(Scope.RUN, repeats=True)
 async def put_hint(visit: ToolCaller, wanted: PutHint) -> Shape:
-    """Change when an endpoint runs, for a while: at another interval, or once at an instant unless it runs earlier.
+    """Change when an endpoint runs, for a while: at another interval, or once at a time unless it runs earlier.
 
-    Give one of interval, at, after and clear. A hint expires by itself; the limits and pauses of the endpoint win over
-    it.
+    Give one of interval, at, after and clear. A hint expires; the limits and pauses of the endpoint win over it.
     """
     given = [name for name in ("interval", "at", "after", "clear") if getattr(wanted, name) not in (None, False)]
     if len(given) != 1:
         raise InvalidInput(
-            f"a hint is one of interval, at, after and clear, and {' and '.join(given) or 'none'} was given; "
-            "give one, for example interval=30s",
+            "a hint needs exactly one of interval, at, after and clear, and "
+            f"{' and '.join(given) or 'none'} was given; give one, for example interval=30s",
             field="interval",
         )
     if wanted.clear:
@@ -82,10 +82,10 @@ async def put_hint(visit: ToolCaller, wanted: PutHint) -> Shape:
 
 
 class Why(OneEndpoint):
-    count: Annotated[int, Field(description="Show so many of the next runs too.", ge=0, le=PREVIEW_MAX)] = 0
+    count: Annotated[int, Field(description="Also return this many upcoming runs.", ge=0, le=PREVIEW_MAX)] = 0
     failures: Annotated[
         int | None,
-        Field(description="What if so many runs in a row had failed, and all that follow?", ge=0, le=999_999),
+        Field(description="What if this many consecutive runs had failed, and all that follow?", ge=0, le=999_999),
     ] = None
 
 
@@ -93,7 +93,7 @@ class Why(OneEndpoint):
 async def why(visit: ToolCaller, wanted: Why) -> Shape:
     """Explain when an endpoint runs next, and why: each rule of the decision, what it asked for, why it won or lost.
 
-    With count, also the next runs and the rule that sets each; with failures, what they would be after those.
+    With count, also the upcoming runs and the rule that sets each; with failures, what they would be after those.
     """
     desk = visit.desk
     endpoint = await find_endpoint(desk, wanted.endpoint)

@@ -1,4 +1,4 @@
-"""Tools about what happened and what there is: runs with their responses, events, jobs, quotas."""
+"""Tools about history and inventory: runs with their responses, events, jobs, quotas."""
 
 from typing import Annotated
 
@@ -20,18 +20,18 @@ box = Toolbox()
 
 
 class ListRuns(Arguments):
-    endpoint: Annotated[EndpointName | None, Field(description="Only those of this endpoint, by name or id.")] = None
+    endpoint: Annotated[EndpointName | None, Field(description="Only runs of this endpoint, by name or id.")] = None
     status: Annotated[
         StatusFilter | None,
-        Field(description="Only those that ended so; `failed`: as failure, timeout or blocked.", examples=["failed"]),
+        Field(description="Only runs with this status; `failed`: failure, timeout or blocked.", examples=["failed"]),
     ] = None
-    before: Annotated[str | None, Field(description="Read on: the `next` of the answer before.")] = None
+    before: Annotated[str | None, Field(description="Next page: the `next` of the previous answer.")] = None
     limit: Limit = LIST_DEFAULT
 
 
 @box.tool(Scope.READ, only_reads=True)
 async def list_runs(visit: ToolCaller, wanted: ListRuns) -> Shape:
-    """List runs, newest first: when, how each ended, how long it took. get_run shows one with its response."""
+    """List runs, newest first: time, status, duration. get_run shows one with its response."""
     desk = visit.desk
     endpoint_id = None if wanted.endpoint is None else (await find_endpoint(desk, wanted.endpoint)).id
     found = await desk.stores.runs.runs(
@@ -50,7 +50,7 @@ class GetRun(CallArguments):
 
 @box.tool(Scope.READ, only_reads=True)
 async def get_run(visit: ToolCaller, wanted: GetRun) -> Shape:
-    """Show one run: how it ended, where its time went, why it ran, and the response's headers and body.
+    """Show one run: its result, phases, reason, and the response's headers and body.
 
     The response is data of a called server, marked as untrusted.
     """
@@ -68,13 +68,15 @@ async def get_run(visit: ToolCaller, wanted: GetRun) -> Shape:
 
 
 class ListEvents(Arguments):
-    after: Annotated[str | None, Field(description="Read on: the `next` of the answer before; else the newest.")] = None
+    after: Annotated[
+        str | None, Field(description="Next page: the `next` of the previous answer; default: the newest.")
+    ] = None
     limit: Limit = LIST_DEFAULT
 
 
 @box.tool(Scope.READ, only_reads=True)
 async def list_events(visit: ToolCaller, wanted: ListEvents) -> Shape:
-    """List what happened, oldest first: runs, hints, edits, pauses, with who did it. Without `after`, the newest."""
+    """List events, oldest first: runs, hints, edits, pauses, with their actors. Without `after`, the newest."""
     desk = visit.desk
     if wanted.after is None:
         found = await desk.stores.runs.latest_events(desk.tenant_id, wanted.limit)
@@ -97,7 +99,7 @@ class NoArguments(Arguments):
 
 @box.tool(Scope.READ, only_reads=True)
 async def list_jobs(visit: ToolCaller, wanted: NoArguments) -> Shape:
-    """List jobs, the named groups of endpoints, and the tenant's quotas with what was used this month; null: no limit.
+    """List jobs, the named groups of endpoints, and the tenant's quotas with the usage of this month; null: no limit.
 
     list_endpoints shows the endpoints of one job.
     """
@@ -107,6 +109,6 @@ async def list_jobs(visit: ToolCaller, wanted: NoArguments) -> Shape:
 
 
 async def _names(desk: Desk, ids: set[str]) -> dict[str, str]:
-    """Names by id, archived endpoints included; what was deleted is left out."""
+    """Names by id, including archived endpoints; deleted ones are left out."""
     found = [await desk.stores.endpoints.endpoint(desk.tenant_id, endpoint_id) for endpoint_id in ids]
     return {endpoint.id: endpoint.name for endpoint in found if endpoint is not None}
