@@ -80,12 +80,12 @@ REFUSED = {
     "url with a zone": (url("http://[fe80::1%25eth0]/"), "zones are not allowed"),
 }  # fmt: skip
 REFUSED_OF_HEALTH = {
-    "pause until nonsense": (("endpoint", "pause", "health", "--until", "noon"), "until 'noon' is not an instant"),
+    "pause until nonsense": (("endpoint", "pause", "health", "--until", "noon"), "until 'noon' is not a timestamp"),
     "pause until the past": (("endpoint", "pause", "health", "--until", "2020-01-01T00:00:00Z"), "give a later"),
     "pause for nothing": (("endpoint", "pause", "health", "--for", "0"), "for '0' is below the minimum"),
     "pause both ways": (
         ("endpoint", "pause", "health", "--for", "1h", "--until", "2099-01-01T00:00:00Z"),
-        "--until and --for say the same thing in two ways; give one of them",
+        "--until and --for exclude each other; give one of them",
     ),
     "pause with an escape": (("endpoint", "pause", "health", "--reason", "\x1b]0;x"), "reason contains a control"),
     "edit to both schedules": (("endpoint", "edit", "health", "--every", "1m", "--cron", "@daily"), "both a cron"),
@@ -93,13 +93,13 @@ REFUSED_OF_HEALTH = {
     "edit to metadata": (("endpoint", "edit", "health", "--url", "http://169.254.169.254/"), "is never called"),
     "hint of a millisecond": (("hint", "interval", "health", "1ms"), "interval '1ms' is below the minimum 1s"),
     "hint of two days": (("hint", "interval", "health", "30s", "--ttl", "48h"), "ttl '48h' is above the maximum 1d"),
-    "one-shot without an instant": (("hint", "oneshot", "health"), "needs its instant; give --at"),
+    "one-shot without an instant": (("hint", "oneshot", "health"), "needs a time; give --at"),
     "one-shot both ways": (
         ("hint", "oneshot", "health", "--in", "5s", "--at", "2099-01-01T00:00:00Z"),
-        "--at and --in say the same thing in two ways",
+        "--at and --in exclude each other",
     ),
     "one-shot beyond its life": (("hint", "oneshot", "health", "--in", "2h"), "is later than its own expiry"),
-    "one-shot at nonsense": (("hint", "oneshot", "health", "--at", "noon"), "at 'noon' is not an instant"),
+    "one-shot at nonsense": (("hint", "oneshot", "health", "--at", "noon"), "at 'noon' is not a timestamp"),
     "unknown assumption": (("next", "health", "--if", "fails=3"), "did you mean 'failures'? write --if failures=3"),
     "assumption of less than none": (("next", "health", "--if", "failures=-1"), "is not a count"),
     "unknown status": (("runs", "--status", "fail"), "did you mean 'failed'? choose one of running, success"),

@@ -1,4 +1,4 @@
-"""`mainspring backtest`: recorded runs through changed rules, limits or another baseline."""
+"""`mainspring backtest`: replay recorded runs with changed rules, limits or another baseline."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,24 +26,23 @@ def backtest(
     endpoint: MaybeEndpoint = None,
     job: OfJob = None,
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="Rules in place of its own: a YAML or JSON file; - is stdin.")
+        Path | None,
+        typer.Option("--file", "-f", help="Rules to use instead of the stored ones: a YAML or JSON file; - is stdin."),
     ] = None,
-    no_rules: Annotated[bool, typer.Option("--no-rules", help="Without its rules.")] = False,
+    no_rules: Annotated[bool, typer.Option("--no-rules", help="Replay without rules.")] = False,
     every: Annotated[str | None, typer.Option("--every", metavar="DURATION", help="Another interval.")] = None,
     cron: Annotated[str | None, typer.Option("--cron", help="Another cron expression.")] = None,
     least: Annotated[str | None, typer.Option("--min", metavar="DURATION", help="Another minimum interval.")] = None,
     most: Annotated[str | None, typer.Option("--max", metavar="DURATION", help="Another maximum interval.")] = None,
     count: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=50_000, help="The newest so many runs of each endpoint.")
+        int, typer.Option("-n", "--limit", min=1, max=50_000, help="Number of newest runs of each endpoint.")
     ] = 500,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page about it.")
-    ] = None,
+    report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report.")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Replay recorded runs through a changed policy: calls made and saved, failures seen, decisions that differ.
+    """Replay recorded runs with a changed policy: calls made and saved, failures seen, decisions that differ.
 
-    Without a change it tells how the present policy would have done. Between two recorded runs the last response holds.
+    Without a change it shows how the current policy would have done. Between two recorded runs the last response holds.
     """
     from mainspring.domain.duration import parse_duration_ms
     from mainspring.domain.endpoint import INTERVAL_MS_MIN, LIMIT_MS_MIN
@@ -69,8 +68,7 @@ def backtest(
 
     if report is not None and (server := server_in_use()):
         raise InvalidInput(
-            f"--report is written beside the database, and not through the server {server!r}; "
-            "leave it out, or take -o json",
+            f"--report works on the database host, not through the server {server!r}; remove it, or use -o json",
             field="report",
         )
 
@@ -105,16 +103,16 @@ def show_backtest(tested: Shape) -> None:
     say(f"from {clock(at(tested['begin']))} to {clock(at(tested['end']))}")
     more = "; older runs are left out, --limit reads more" if tested["is_limited"] else ""
     say(f"the newest {tested['limit']:,} runs of each endpoint{more}")
-    show_table(columns, rows, "No endpoint.")
+    show_table(columns, rows, "No endpoints.")
     if tested["is_cut"]:
         say("a replay was ended at 60,000 runs")
     totals = tested["totals"]
     if totals["failures"] > totals["listed"]:
         say(f"failures are counted over the first {totals['listed']:,} of {totals['failures']:,}")
     for fault in tested["faults"]:
-        say(f"could not be judged: {fault}")
+        say(f"could not be evaluated: {fault}")
     differs = tested["differs"]
-    for words, key in (("only by the present policy", "only_present"), ("only by the changed one", "only_changed")):
+    for words, key in (("only by the current policy", "only_present"), ("only by the changed one", "only_changed")):
         fired = differs[key]
         if fired:
             count = totals[key]
@@ -124,7 +122,7 @@ def show_backtest(tested: Shape) -> None:
 
 
 def _seen(failures: Sequence[Shape], policy: str) -> tuple[str, str]:
-    """How many recorded failures a policy saw, and how long after the slowest of them."""
+    """How many recorded failures a policy saw, and the longest delay."""
     delays = [after for each in failures if (after := each[policy]) is not None]
     seen = f"{len(delays)} of {len(failures)}" if failures else "-"
     return seen, f"{max(delays):.0f} s" if delays else "-"

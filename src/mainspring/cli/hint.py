@@ -1,4 +1,4 @@
-"""`mainspring hint ...`: expiring advice on when an endpoint runs."""
+"""`mainspring hint ...`: temporary changes to when an endpoint runs."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 MILLISECOND = timedelta(milliseconds=1)
 
-app = CommandApp("Hints: expiring advice that changes when an endpoint runs.")
+app = CommandApp("Hints: temporary changes to when an endpoint runs.")
 
-Ttl = Annotated[str | None, typer.Option("--ttl", metavar="DURATION", help="How long the hint is good, at most 24h.")]
+Ttl = Annotated[str | None, typer.Option("--ttl", metavar="DURATION", help="How long the hint is valid, at most 24h.")]
 
 
 @app.command("interval")
 def interval(
     name: EndpointName,
-    every: Annotated[str, typer.Argument(metavar="DURATION", help="The interval to run at meanwhile: 30s.")],
+    every: Annotated[str, typer.Argument(metavar="DURATION", help="Temporary interval: 30s.")],
     ttl: Ttl = None,
     reason: Reason = "",
     output: OutputOption = Output.TABLE,
@@ -54,22 +54,22 @@ def interval(
 @app.command("oneshot")
 def oneshot(
     name: EndpointName,
-    at: Annotated[str | None, typer.Option("--at", metavar="RFC3339", help="Run at this instant.")] = None,
-    span: Annotated[str | None, typer.Option("--in", metavar="DURATION", help="Run this long from now: 30s.")] = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="RFC3339", help="Run at this time.")] = None,
+    span: Annotated[str | None, typer.Option("--in", metavar="DURATION", help="Run after this duration: 30s.")] = None,
     ttl: Ttl = None,
     reason: Reason = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run once at an instant, if the schedule is not earlier.
+    """Run once at a time, unless the schedule is earlier.
 
-    The hint is good for 30m, or as long as --ttl says; its instant must lie within that.
+    The hint is valid for 30m, or for --ttl; its time must be within that.
     """
     from mainspring.domain.schedule.hint import ONE_SHOT_TTL_DEFAULT
     from mainspring.operations.endpoints import put_one_shot_hint
 
     one_of_two(at, span, "--at and --in", "at")
     if at is None and span is None:
-        raise InvalidInput("a one-shot hint needs its instant; give --at 2025-01-31T08:30:00Z or --in 30s", field="at")
+        raise InvalidInput("a one-shot hint needs a time; give --at 2025-01-31T08:30:00Z or --in 30s", field="at")
     instant = read_instant(at, "at") if at is not None else None
     from_now = read_span(span, "in") if span is not None else timedelta(0)
     good_for = _ttl(ttl, ONE_SHOT_TTL_DEFAULT)
@@ -84,7 +84,7 @@ def oneshot(
 
 @app.command("clear")
 def clear(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Remove both hints; the schedule is back at once."""
+    """Remove both hints; the schedule applies again."""
     from mainspring.operations.endpoints import clear_hints
 
     _act(lambda desk: clear_hints(desk, name), lambda client: client.hints.clear(name), output)
@@ -110,6 +110,6 @@ def _act(
     for kind, words in hints:
         say(f"{sight.endpoint.name!r} has the {kind} {words}")
     if not hints:
-        say(f"{sight.endpoint.name!r} has no hint")
+        say(f"{sight.endpoint.name!r} has no hints")
     next_run = when(sight.now, sight.endpoint.next_run_at, none="never")
     say(f"next run {next_run}, set by {source_in_words(sight.endpoint)}")

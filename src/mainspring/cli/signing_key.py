@@ -1,4 +1,4 @@
-"""`mainspring signing-key ...`: the keys that calls are signed with."""
+"""`mainspring signing-key ...`: the keys that sign outgoing calls."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
 
-app = CommandApp("Signing keys, by which targets know our calls.")
+app = CommandApp("Signing keys let targets verify calls.")
 
 
 @app.command("create")
 def create(output: OutputOption = Output.TABLE) -> None:
-    """Make a signing key and show its secret, once.
+    """Create a signing key and show its secret once.
 
-    Keys made before keep signing beside it until they are revoked.
+    Older keys keep signing as well until they are revoked.
     """
     from mainspring.operations.signing_keys import add_signing_key
     from mainspring.wiring.desk import new_signing_secret
@@ -42,12 +42,12 @@ def create(output: OutputOption = Output.TABLE) -> None:
         show_json({"id": key_id, "secret": secret})
         return
     say(f"signing key {key_id}: {secret}")
-    note("the secret is not shown again; give it to whoever verifies the webhook-signature header")
+    note("the secret is not shown again; give it to the receiver that verifies the webhook-signature header")
 
 
 @app.command("list")
 def list_keys(output: OutputOption = Output.TABLE) -> None:
-    """List the live signing keys, newest first."""
+    """List the active signing keys, newest first."""
     from mainspring.operations.signing_keys import list_signing_keys
 
     async def work(desk: "Desk") -> tuple[list[tuple[str, "datetime"]], "datetime"]:
@@ -63,7 +63,7 @@ def list_keys(output: OutputOption = Output.TABLE) -> None:
         show_json([{"id": key_id, "created_at": instant(created_at)} for key_id, created_at in keys])
         return
     rows = [(key_id, when(now, created_at)) for key_id, created_at in keys]
-    nothing = "No signing key; calls are not signed. Make one: mainspring signing-key create"
+    nothing = "No signing keys; calls are not signed. Create one: mainspring signing-key create"
     show_table((Column("KEY"), Column("CREATED")), rows, nothing)
 
 
@@ -72,7 +72,7 @@ def revoke(
     key_id: Annotated[str, typer.Argument(metavar="KEY", help="Id of the key, as `signing-key list` shows it.")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """End a signing key; later calls are not signed with it."""
+    """Revoke a signing key; later calls are not signed with it."""
     from mainspring.operations.signing_keys import list_signing_keys, revoke_signing_key
 
     async def work(desk: "Desk") -> int:
@@ -87,6 +87,6 @@ def revoke(
     if output is Output.JSON:
         show_json({"id": key_id, "revoked": True, "live_keys": left})
         return
-    say(f"revoked {key_id}; {left} live key{'' if left == 1 else 's'} left")
+    say(f"revoked {key_id}; {left} active key{'' if left == 1 else 's'} left")
     if left == 0:
-        note("calls are not signed any more; make a key with `mainspring signing-key create`")
+        note("calls are not signed any more; create a key with `mainspring signing-key create`")

@@ -1,4 +1,4 @@
-"""`mainspring user ...`: who may log in. Users belong to the installation; `member` says what they may do where."""
+"""`mainspring user ...`: people who can sign in. Users belong to the installation; `member` sets roles per tenant."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
     from mainspring.settings import Settings
 
-app = CommandApp("Users, who log in with a password, a one-time link or single sign-on.")
+app = CommandApp("Users, who sign in with a password, a one-time link or single sign-on.")
 
-Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The user's e-mail address, or id.")]
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The user's email address, or id.")]
 PasswordStdin = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from standard input, one line.")
 ]
@@ -33,18 +33,19 @@ PasswordStdin = Annotated[
 
 @app.command("add")
 def add(
-    email: Annotated[str, typer.Argument(metavar="EMAIL", help="E-mail address, by which the user logs in.")],
-    name: Annotated[str, typer.Option("--name", help="What to call the user; default: from the address.")] = "",
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Email address, used to sign in.")],
+    name: Annotated[str, typer.Option("--name", help="Name of the user; default: from the address.")] = "",
     role: Annotated[
         Role | None, typer.Option("--role", help="Role in MAINSPRING_TENANT; default: owner for the first user.")
     ] = None,
     operator: Annotated[
-        bool, typer.Option("--operator", help="May see and make tenants and users; the first user may anyway.")
+        bool,
+        typer.Option("--operator", help="Allow listing and creating tenants and users; the first user may anyway."),
     ] = False,
     password_stdin: PasswordStdin = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Add a user, and print a link to set a password; or read one with --password-stdin.
+    """Create a user, and print a link to set a password; or read one with --password-stdin.
 
     The first user becomes owner of MAINSPRING_TENANT and operator of the installation.
     """
@@ -102,24 +103,24 @@ def list_users(output: OutputOption = Output.TABLE) -> None:
         Column("CREATED", spare=True),
     )
     rows = [(user.email, user.name, _state(user), when(now, user.created_at)) for user in users]
-    show_table(columns, rows, "No user yet. Make a link for the first owner: mainspring user link")
+    show_table(columns, rows, "No users yet. Create a link for the first owner: mainspring user link")
 
 
 @app.command("disable")
 def disable(email: Email, output: OutputOption = Output.TABLE) -> None:
-    """Keep a user from logging in; all sessions end at once. Keys that the user made stay."""
+    """Disable a user; all sessions end. API keys that the user created stay."""
     _show(_edit(email, True), "disabled", output)
 
 
 @app.command("enable")
 def enable(email: Email, output: OutputOption = Output.TABLE) -> None:
-    """Let a disabled user log in again."""
+    """Enable a disabled user."""
     _show(_edit(email, False), "enabled", output)
 
 
 @app.command("reset-factor")
 def reset_factor(email: Email, output: OutputOption = Output.TABLE) -> None:
-    """Take a user's second factor away, for one who has lost the app and the recovery codes."""
+    """Remove a user's second factor, if the app and the recovery codes are lost."""
     from mainspring.operations.accounts import find_user
     from mainspring.operations.second_factor import reset
 
@@ -129,14 +130,14 @@ def reset_factor(email: Email, output: OutputOption = Output.TABLE) -> None:
         return user
 
     user = ask(work, lambda client: remote_values.user_of(client.users.reset_second_factor(email)))
-    _show(user, "took away the second factor of", output)
+    _show(user, "removed the second factor of", output)
 
 
 @app.command("password")
 def password(email: Email, password_stdin: PasswordStdin = False, output: OutputOption = Output.TABLE) -> None:
     """Set a user's password; all sessions of the user end.
 
-    It is asked for on the terminal, or read from standard input with --password-stdin.
+    The password is prompted for on a terminal, or read from standard input with --password-stdin.
     """
     from mainspring.operations.accounts import set_password
     from mainspring.wiring.desk import open_password_hasher
@@ -152,13 +153,13 @@ def password(email: Email, password_stdin: PasswordStdin = False, output: Output
 @app.command("link")
 def link(
     email: Annotated[
-        str | None, typer.Argument(metavar="EMAIL", help="Whose password to set; nobody: for the first owner.")
+        str | None, typer.Argument(metavar="EMAIL", help="Email address of the user; default: the first owner.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Print a link by which a user sets a password; it opens once, within 24 hours.
+    """Print a link with which a user sets a password; it works once, within 24 hours.
 
-    Without EMAIL it makes the first owner, and only while there is no user.
+    Without EMAIL it creates the first owner, and only while there are no users.
     """
     from mainspring.operations.accounts import make_link, make_setup_link
     from mainspring.wiring.desk import open_password_hasher
@@ -169,14 +170,14 @@ def link(
             lambda desk: make_link(desk, open_password_hasher(), wanted),
             lambda client: remote_values.invitation_of(client.users.create_link(wanted)),
         )
-        _show_invitation(made, "made a link for", output)
+        _show_invitation(made, "created a link for", output)
         return
     token = ask(lambda desk: make_setup_link(desk, open_password_hasher()))
     _show_link(link_of(current_settings(), token), {"user": None}, output)
 
 
 def link_of(settings: "Settings", token: str, url: str = "") -> str:
-    """Behind the #, where no server and no log sees it."""
+    """In the fragment, which no server or log sees."""
     site = settings.public_url.rstrip("/") or url or server_in_use() or settings.site
     return f"{site}/setup#token={token}"
 
@@ -184,14 +185,14 @@ def link_of(settings: "Settings", token: str, url: str = "") -> str:
 def read_password() -> str:
     line = sys.stdin.readline()
     if not line:
-        raise InvalidInput("no password came on standard input; write it there, as one line", field="password")
+        raise InvalidInput("no password was given on standard input; write it there, as one line", field="password")
     return line.rstrip("\r\n")
 
 
 def _ask_password() -> str:
     if not sys.stdin.isatty():
         raise InvalidInput(
-            "there is no terminal to ask for the password; give it with --password-stdin", field="password"
+            "there is no terminal to prompt for the password; give it with --password-stdin", field="password"
         )
     return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
 
@@ -233,6 +234,6 @@ def _show_link(url: str, rest: dict[str, object], output: Output) -> None:
         show_json({**rest, "link": url})
         return
     say(url)
-    note("the link opens once, within 24 hours; who has it sets the password")
+    note("the link works once, within 24 hours; anyone who has it can set the password")
     if not (current_settings().public_url or server_in_use()):
-        note("where the server listens elsewhere, put its address before /setup, or set MAINSPRING_PUBLIC_URL to it")
+        note("if the server listens elsewhere, put its URL before /setup, or set MAINSPRING_PUBLIC_URL to it")

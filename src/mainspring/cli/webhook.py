@@ -1,4 +1,4 @@
-"""`mainspring webhook ...`: receivers of events, outside."""
+"""`mainspring webhook ...`: external receivers of events."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,28 +23,30 @@ if TYPE_CHECKING:
     from mainspring.domain.run import Outcome
     from mainspring.operations.endpoints import Desk
 
-app = CommandApp("Webhooks: receivers of events, outside.")
+app = CommandApp("Webhooks: external receivers of events.")
 
 WebhookName = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Name or id of the webhook.")]
 DeliveriesThatAre = Annotated[
     str | None,
-    typer.Option("--status", help="Only those that are: pending, delivered, failed, held, digested, dropped."),
+    typer.Option(
+        "--status", help="Only deliveries in this state: pending, delivered, failed, held, digested, dropped."
+    ),
 ]
 Types = Annotated[
     list[str] | None,
-    typer.Option("--type", metavar="EVENT", help="An event, or a family such as run.*; repeatable. All if none."),
+    typer.Option("--type", metavar="EVENT", help="An event, or a family such as run.*; repeatable. Default: all."),
 ]
 
 
 @app.command("add")
 def add(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where to send events.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL that receives events.")],
     types: Types = None,
-    name: Annotated[str, typer.Option("--name", help="What to call it; the host if not given.")] = "",
-    description: Annotated[str, typer.Option("--description", help="What it is for.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Name of the webhook; default: the host.")] = "",
+    description: Annotated[str, typer.Option("--description", help="Description.")] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Send events to a URL from now on, and show the secret they are signed with, once."""
+    """Send events to a URL from now on, and show the signing secret once."""
     from mainspring.operations.webhooks import WebhookDraft, add_webhook
     from mainspring.wiring.desk import new_signing_secret
     from mainspring.wiring.outbound import judge_host
@@ -63,7 +65,7 @@ def add(
         show_json({**webhook_shape(webhook), "secret": secret})
         return
     say(f"added webhook {webhook.name!r}: {secret}")
-    note("the secret is not shown again; give it to whoever verifies the webhook-signature header")
+    note("the secret is not shown again; give it to the receiver that verifies the webhook-signature header")
     host = str(webhook_shape(webhook)["url"]).split("/")[2].rpartition(":")[0] or str(webhook_shape(webhook)["url"])
     if not server_in_use() and (why := judge_host(current_settings(), host)):
         note(f"{why}, so it is not called unless `mainspring serve` was started with MAINSPRING_ALLOW_CIDRS for it")
@@ -71,7 +73,7 @@ def add(
 
 @app.command("list")
 def list_webhooks(output: OutputOption = Output.TABLE) -> None:
-    """List the webhooks and how delivery to them goes."""
+    """List the webhooks with their delivery statistics."""
     from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import list_subscriptions
 
@@ -92,7 +94,7 @@ def list_webhooks(output: OutputOption = Output.TABLE) -> None:
         Column("EVENTS", can_cut=True),
         Column("URL", tail=True),
     )
-    show_table(columns, rows, "No webhook yet. Add one: mainspring webhook add https://example.com/hook")
+    show_table(columns, rows, "No webhooks yet. Add one: mainspring webhook add https://example.com/hook")
 
 
 @app.command("show")
@@ -110,19 +112,22 @@ def show(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
 @app.command("edit")
 def edit(
     name: WebhookName,
-    url: Annotated[str | None, typer.Option("--url", help="Where to send events.")] = None,
+    url: Annotated[str | None, typer.Option("--url", help="URL that receives events.")] = None,
     types: Types = None,
-    rename: Annotated[str | None, typer.Option("--name", help="Another name.")] = None,
-    description: Annotated[str | None, typer.Option("--description", help="What it is for.")] = None,
+    rename: Annotated[str | None, typer.Option("--name", help="New name.")] = None,
+    description: Annotated[str | None, typer.Option("--description", help="Description.")] = None,
     enabled: Annotated[
-        bool | None, typer.Option("--enable/--disable", help="Enabled again, it gets what happens from then on.")
+        bool | None, typer.Option("--enable/--disable", help="Enable or disable; once enabled it receives new events.")
     ] = None,
     new_secret: Annotated[
-        bool, typer.Option("--new-secret", help="Replace the secret; the old one signs beside it until the next time.")
+        bool,
+        typer.Option(
+            "--new-secret", help="Replace the secret; the old one keeps signing as well until the next replacement."
+        ),
     ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Change what is given about a webhook."""
+    """Change a webhook."""
     from msgspec.structs import replace
 
     from mainspring.operations.webhooks import edit_webhook
@@ -151,7 +156,7 @@ def edit(
 
 @app.command("delete")
 def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
-    """Delete a webhook; what was on its way to it is not sent any more."""
+    """Delete a webhook; pending messages are not sent any more."""
     from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import delete_subscription
 
@@ -172,7 +177,7 @@ def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("test")
 def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
-    """Send a test message now, from here, and tell how it went."""
+    """Send a test message now, from this machine, and show the result."""
     from mainspring.operations.webhooks import test_webhook
     from mainspring.wiring.outbound import open_caller
 
@@ -192,12 +197,14 @@ def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("deliveries")
 def deliveries(
-    name: Annotated[str | None, typer.Argument(metavar="WEBHOOK", help="Of this webhook alone.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="WEBHOOK", help="Only of this webhook.")] = None,
     status: DeliveriesThatAre = None,
-    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="The newest so many.")] = 20,
+    count: Annotated[
+        int, typer.Option("-n", "--limit", min=1, max=1_000, help="Number of messages, newest first.")
+    ] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List messages to webhooks, newest first, and what the receiver said; without a name, those of alerts too."""
+    """List messages to webhooks, newest first, with the receiver's response; without a name, also those of alerts."""
     from mainspring.operations.subscriptions import list_deliveries
     from mainspring.operations.webhooks import find_webhook
     from mainspring.ports.notifications import DeliveryFilter
@@ -222,7 +229,7 @@ def redeliver(
     delivery_id: Annotated[str, typer.Argument(metavar="DELIVERY", help="Id, as `webhook deliveries` shows it.")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Send a message that ended once more, with the id it had."""
+    """Send a finished message again, with the same id."""
     from mainspring.operations.subscriptions import redeliver as send_again
 
     delivery = ask(
@@ -255,10 +262,10 @@ def show_deliveries(found: list["Delivery"], output: Output) -> None:
         Column("EVENT"),
         Column("STATUS"),
         Column("TRIES"),
-        Column("LAST TRY", spare=True),
+        Column("LAST ATTEMPT", spare=True),
         Column("ANSWER", tail=True),
     )
-    show_table(columns, rows, "Nothing was sent yet.")
+    show_table(columns, rows, "No messages yet.")
 
 
 def show_outcome(outcome: "Outcome", name: str, output: Output) -> None:
@@ -293,7 +300,7 @@ def _show(webhook: "Subscription", output: Output, now: "datetime") -> None:
     ]
     if webhook.failing_since is not None:
         pairs.append(
-            ("failing since", f"{when(now, webhook.failing_since)}, {webhook.failure_count} attempts in a row")
+            ("failing since", f"{when(now, webhook.failing_since)}, {webhook.failure_count} consecutive attempts")
         )
     if shape["description"]:
         pairs.append(("description", str(shape["description"])))
