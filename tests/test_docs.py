@@ -144,7 +144,7 @@ def test_examples_of_page_run(page: Path, tmp_path: Path) -> None:
             result = shell(*arguments, stdin=stdin)
             # No scheduler runs here: where the machine is slow, doctor rightly finds that an endpoint has become due.
             is_diagnosis = (
-                arguments == ["doctor"] and result.exit_code == 1 and "no scheduler is alive" in result.output
+                arguments == ["doctor"] and result.exit_code == 1 and "no scheduler is running" in result.output
             )
             assert result.exit_code == 0 or is_diagnosis, f"mainspring {' '.join(arguments)}\n{result.output}"
 

@@ -31,7 +31,7 @@ async def test_document_reads_nothing_of_the_server(api: AsyncClient) -> None:
     pointer, detail = fault(await api.post("/api/v1/config/apply", json={"document": secret}))
 
     assert pointer == "/document"
-    assert "is not read on the server" in detail
+    assert "is not resolved on the server" in detail
 
 
 async def test_export_applied_changes_nothing_and_holds_no_secret(api: AsyncClient) -> None:

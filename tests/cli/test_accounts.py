@@ -46,7 +46,7 @@ def test_link_for_the_first_owner_is_made_only_while_there_is_none(shell: Shell)
     ("arguments", "code", "words"),
     [
         (("user", "add", "nobody"), 1, "email 'nobody' is not an email address; write it like ann@example.com"),
-        (("user", "password", "ann@example.com"), 1, "there is no terminal to ask for the password"),
+        (("user", "password", "ann@example.com"), 1, "there is no terminal to prompt for the password"),
         (("user", "disable", "an@example.com"), 3, "did you mean 'ann@example.com'?"),
         (("user", "disable", "ann@example.com"), 4, "the last operator of this installation"),
         (("member", "role", "bo@example.com", "--role", "viewer"), 3, "no member 'bo@example.com'"),
@@ -96,8 +96,8 @@ def test_what_was_done_is_in_the_trail_and_the_trail_is_whole(any_shell: Shell) 
         ("job.created", "cli"),
     ]
     assert of_all == ["user.created"]
-    assert any_shell.ok("audit", "verify") == "the trail is whole: 4 entries\n"
-    assert any_shell.ok("audit", "verify", "--installation") == "the trail is whole: 1 entry\n"
+    assert any_shell.ok("audit", "verify") == "the trail is valid: 4 entries\n"
+    assert any_shell.ok("audit", "verify", "--installation") == "the trail is valid: 1 entry\n"
 
 
 def test_export_is_in_the_trail(shell: Shell) -> None:

@@ -13,7 +13,7 @@ def test_nothing_recorded_and_nonsense_are_refused(shell: Shell, tmp_path: Path)
     file.write_text(RULES)
 
     assert "nothing to replay" in shell.refused("backtest", "queue", "--file", str(file), code=4)
-    assert "whose rules?" in shell.refused("backtest")
+    assert "neither or both of endpoint and --job were given" in shell.refused("backtest")
     assert "exclude each other" in shell.refused("backtest", "queue", "-f", str(file), "--no-rules")
     assert "no endpoint 'queu'" in shell.refused("backtest", "queu", code=3)
     assert "is not a duration" in shell.refused("backtest", "queue", "--every", "soon")

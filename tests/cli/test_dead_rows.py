@@ -52,7 +52,7 @@ async def test_doctor_names_the_transaction_that_keeps_dead_rows(
     finally:
         await other.close()
 
-    assert "dead rows for 1,000 endpoints make looks for due endpoints slow: process" in found["message"]
+    assert "dead rows for 1,000 endpoints make queries for due endpoints slow: process" in found["message"]
     assert f"process {pid} (report at 127.0.0.1, idle in transaction for " in found["message"]
     assert found["message"].endswith(") keeps them")
     assert found["way_out"] == f"end the transaction in the database: SELECT pg_terminate_backend({pid})"
@@ -63,5 +63,5 @@ async def test_doctor_says_where_to_look_when_it_sees_no_transaction_that_keeps_
 ) -> None:
     found = await dead_rows(tmp_path, postgres_empty_url)
 
-    assert found["message"].endswith("dead rows for 1,000 endpoints make looks for due endpoints slow")
+    assert found["message"].endswith("dead rows for 1,000 endpoints make queries for due endpoints slow")
     assert found["way_out"].startswith("switch autovacuum on and run VACUUM schedule; if they stay, ")

@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
 def test_plan_is_shown_then_done_then_nothing_is_left(any_shell: Shell, file: Path) -> None:
     planned = any_shell.ok("apply", str(file), "--dry-run")
     assert planned == (
-        "+ job default\n+ endpoint health\n    url: https://example.com/health\n    every: 30s\nwould be: 2 created\n"
+        "+ job default\n+ endpoint health\n    url: https://example.com/health\n    every: 30s\nplan: 2 created\n"
     )
 
     assert any_shell.ok("apply", str(file)).endswith("\n2 created\n")
@@ -43,7 +43,7 @@ def test_diff_ends_with_7_when_something_would_change_and_with_0_when_not(shell:
 
     assert (changed.exit_code, changed.stdout) == (
         7,
-        "~ endpoint health\n    every: 30s -> 1m\nwould be: 1 changed\n",
+        "~ endpoint health\n    every: 30s -> 1m\nplan: 1 changed\n",
     )
 
 
@@ -77,7 +77,7 @@ def test_faults_are_shown_with_their_lines_and_nothing_is_done(shell: Shell, fil
     assert refused.exit_code == 1
     assert refused.stderr == (
         f"{file}:4:5: unknown key 'evry', did you mean 'every'?\n"
-        "  4 |     evry: 30s\n    |     ^^^^\nerror: 1 fault; nothing was changed\n"
+        "  4 |     evry: 30s\n    |     ^^^^\nerror: 1 error; nothing was changed\n"
     )
     assert shell.json("endpoint", "list") == []
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_read_is_a_fault(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 
     assert "cannot be read: No such file or directory" in shell("apply", str(tmp_path / "no.yaml")).stderr
-    assert "the folder has no document; they end in .yaml or .yml" in shell("apply", str(tmp_path / "empty")).stderr
+    assert "the directory has no documents; they end in .yaml or .yml" in shell("apply", str(tmp_path / "empty")).stderr
     assert "not UTF-8 text" in shell("apply", "-", stdin=b"\xff\xfe").stderr
 
 
@@ -151,7 +151,7 @@ def test_crontab_is_shown_first_and_nothing_is_written(shell: Shell) -> None:
         "source: crontab\nendpoints:\n  example.com-ping:\n    url: https://example.com/ping\n    cron: '*/5 * * * *'\n"
         "    timezone: UTC\n    headers:\n      X-Token: ${env:EXAMPLE_COM_PING_X_TOKEN}\n"
     )
-    assert "line 3: not taken over: @reboot is no time" in shown.stderr
+    assert "line 3: not converted: @reboot is not a time" in shown.stderr
     assert shell.json("endpoint", "list") == []
 
 
@@ -171,7 +171,7 @@ def test_crontab_without_a_call_is_told_and_ends_with_1(shell: Shell) -> None:
     refused = shell("import", "crontab", "-", stdin="0 3 * * * /bin/backup\n")
 
     assert refused.exit_code == 1
-    assert "nothing in it could be taken over" in refused.stderr
+    assert "no line could be converted" in refused.stderr
 
 
 def test_config_show_tells_where_settings_come_from_and_masks_secrets(shell: Shell) -> None:

@@ -16,8 +16,8 @@ def test_drafted_rules_are_shown_and_added_only_if_accepted(shell: Shell) -> Non
 
     assert "when: body.depth > 10" in shown
     assert "Deep is busy." in shown
-    assert shown.endswith("nothing was added; --accept adds what is drafted\n")
-    assert before == "No rule yet.\n"
+    assert shown.endswith("nothing was added; --accept adds the drafted rules\n")
+    assert before == "No rules yet.\n"
     assert accepted.endswith("added 1\n")
     assert shell.json("rules", "list")[0]["rule"] == RULE
 

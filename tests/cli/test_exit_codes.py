@@ -36,12 +36,12 @@ def test_unknown_command_and_option_suggest_the_nearest(shell: Shell) -> None:
         (("next", "helth"), "no endpoint 'helth', did you mean 'health'?"),
         (("hint", "clear", "helth"), "no endpoint 'helth', did you mean 'health'?"),
         (("runs", "helth"), "no endpoint 'helth', did you mean 'health'?"),
-        (("run", "show", "run_1"), "no run 'run_1'; `mainspring runs` lists those there are"),
-        (("runs", "--before", "xx"), "no run 'xx'; `mainspring runs` lists those there are"),
+        (("run", "show", "run_1"), "no run 'run_1'; `mainspring runs` lists all"),
+        (("runs", "--before", "xx"), "no run 'xx'; `mainspring runs` lists all"),
         (("job", "pause", "defalt"), "no job 'defalt', did you mean 'default'?"),
         (
             ("signing-key", "revoke", "sk_1"),
-            "no signing key 'sk_1'; `mainspring signing-key list` lists those there are",
+            "no signing key 'sk_1'; `mainspring signing-key list` lists all",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -104,7 +104,7 @@ def test_database_that_does_not_answer_is_5(tmp_path: Path) -> None:
         ("MAINSPRING_DATABASE_URL", "sqlite:///proc/x.db", "cannot open the database file /proc/x.db"),
         ("MAINSPRING_DATABASE_URL", "postgresql://u:hun/ter2@h:port/x", "the URL cannot be read; "),
         ("MAINSPRING_SECRET_KEY", "abc", "is not 32 bytes in base64; create one with"),
-        ("MAINSPRING_DATA_DIR", "/proc/nowhere", "set MAINSPRING_DATA_DIR to a folder that is"),
+        ("MAINSPRING_DATA_DIR", "/proc/nowhere", "set MAINSPRING_DATA_DIR to another directory"),
     ],
 )
 def test_wrong_setting_is_78(shell: Shell, setting: str, value: str, message: str) -> None:
@@ -133,7 +133,7 @@ def test_another_secret_key_than_the_databases_is_78(shell: Shell) -> None:
     shell.add("health")
     shell.env["MAINSPRING_SECRET_KEY"] = b64encode(b"k" * 32).decode()
 
-    assert "are sealed with key" in shell.refused("endpoint", "list", code=78)
+    assert "are encrypted with key" in shell.refused("endpoint", "list", code=78)
 
 
 def test_key_file_that_others_may_read_is_78(shell: Shell) -> None:

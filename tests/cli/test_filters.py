@@ -83,10 +83,10 @@ async def test_filters_choose_the_same_on_both_sides(pair: Pair) -> None:
             ("runs", "--trigger", "cron"),
             "unknown trigger 'cron', did you mean 'schedule'? choose one of schedule, manual",
         ),
-        (("runs", "--since", "yesterday"), "since 'yesterday' is not an instant"),
+        (("runs", "--since", "yesterday"), "since 'yesterday' is not a timestamp"),
         (("events", "--type", "run.finishd"), "unknown type 'run.finishd', did you mean 'run.finished'?"),
         (("webhook", "deliveries", "--status", "lost"), "unknown status 'lost'; choose one of pending"),
-        (("endpoint", "list", "--archived", "--state", "failing"), "--archived and --state say the same thing"),
+        (("endpoint", "list", "--archived", "--state", "failing"), "--archived and --state exclude each other"),
     ],
 )
 def test_filter_that_is_not_known_is_refused_with_those_there_are(

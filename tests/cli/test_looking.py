@@ -357,10 +357,10 @@ def test_doctor_looks_at_mail_webhooks_accounts_and_keys(shell: Shell) -> None:
 
     assert result.exit_code == 1
     assert (found["mail"]["level"], found["API keys"]["level"], found["accounts"]["level"]) == (ERROR, WARNING, WARNING)
-    assert found["mail"]["message"] == "1 alert (ops) is to be sent by mail, and no mail server is set"
-    assert found["API keys"]["message"].startswith("1 key (ci) is soon to end, the first in ")
+    assert found["mail"]["message"] == "1 alert (ops) is to be sent by email, and no mail server is configured"
+    assert found["API keys"]["message"].startswith("1 key (ci) is about to expire, the first in ")
     assert found["accounts"]["message"] == "tenant 'default' has no owner who can log in"
-    assert found["webhooks"]["message"] == "0 there, none in trouble"
+    assert found["webhooks"]["message"] == "0 configured, none failing"
     assert found["workflows"]["level"] == OK
     assert found["retention"]["message"] == "kept are runs 30d, bodies 7d, events 30d, and 10,000 runs of an endpoint"
     unreachable = shell("doctor", MAINSPRING_SMTP_URL="smtp://127.0.0.1:9").stdout
@@ -391,9 +391,9 @@ def test_stopped_workflow_partition_is_an_error_until_it_is_repaired(any_shell: 
 
     assert found[0]["level"] == ERROR
     assert found[0]["message"].startswith("1 workflow partition stopped until in 41d")
-    assert found[0]["way_out"].endswith("let them go on: mainspring clock repair")
+    assert found[0]["way_out"].endswith("let them continue: mainspring clock repair")
     assert "workflow partition 0 is stopped" in shown.stderr
-    assert repaired.startswith("partition 0 goes on from now; it was 41d")
+    assert repaired.startswith("partition 0 continues from now; it was 41d")
     assert any_shell.json("clock", "show")["stopped"] == []
 
 

@@ -58,9 +58,9 @@ def test_missing_database_is_noted_beside_an_empty_answer(empty: Shell, tmp_path
     listed = empty("endpoint", "list")
 
     assert (listed.exit_code, listed.stdout.startswith("No endpoint yet.")) == (0, True)
-    assert listed.stderr.startswith("note: the")
+    assert listed.stderr.startswith(("note: the", "note: database"))
     assert listed.stderr.endswith(
-        "what is shown is empty; MAINSPRING_DATA_DIR and MAINSPRING_DATABASE_URL name another one\n"
+        "the output is empty; MAINSPRING_DATA_DIR and MAINSPRING_DATABASE_URL select another database\n"
     )
 
 
@@ -69,7 +69,7 @@ def test_doctor_makes_no_database(empty: Shell, tmp_path: Path) -> None:
 
     assert findings["database"][0] == "ok"
     assert "creates" in findings["database"][1]
-    assert "will be made at the first start" in findings["secret key"][1]
+    assert "will be created at the first start" in findings["secret key"][1]
     assert not (tmp_path / "data").exists()
     if url := empty.env.get("MAINSPRING_DATABASE_URL"):
         assert asyncio.run(tables(url)) == []
@@ -84,7 +84,7 @@ def test_dry_run_makes_no_database_and_the_real_one_does(shell: Shell, tmp_path:
     document = tmp_path / "shop.yaml"
     document.write_text("endpoints: {health: {url: 'https://example.com/', every: 1m}}\n")
 
-    assert "would be: 2 created" in shell.ok("apply", str(document), "--dry-run")
+    assert "plan: 2 created" in shell.ok("apply", str(document), "--dry-run")
     assert not (tmp_path / "data").exists()
     shell.ok("apply", str(document))
     assert [each["name"] for each in shell.json("endpoint", "list")] == ["health"]

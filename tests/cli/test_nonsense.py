@@ -57,7 +57,7 @@ def test_export_of_an_unknown_source_says_so(shell: Shell) -> None:
     result = shell("export", "--source", "nope")
 
     assert result.stdout == ""
-    assert "no configuration source 'nope' manages anything here" in result.stderr
+    assert "source 'nope' manages nothing here" in result.stderr
 
 
 def test_closed_output_and_a_full_disk_are_no_tracebacks(shell: Shell, tmp_path: Path) -> None:

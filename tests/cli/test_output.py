@@ -81,9 +81,9 @@ def test_short_tail_stays_in_its_row(capsys: pytest.CaptureFixture[str], monkeyp
 
 
 def test_empty_table_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    show_table(COLUMNS, [], "No run yet.")
+    show_table(COLUMNS, [], "No runs yet.")
 
-    assert capsys.readouterr().out == "No run yet.\n"
+    assert capsys.readouterr().out == "No runs yet.\n"
 
 
 def test_long_value_goes_on_below_itself(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,4 +82,4 @@ async def test_doctor_reports_an_effect_that_is_not_sent(pair: Pair) -> None:
 
     result = await asyncio.to_thread(pair.near, "doctor")
 
-    assert "the oldest effect waits for" in result.output.replace("\n", " ")
+    assert "the oldest effect has been waiting to be sent for" in result.output.replace("\n", " ")

@@ -83,7 +83,7 @@ REFUSED = {
     "url with a zone": (url("http://[fe80::1%25eth0]/"), "zones are not allowed"),
 }  # fmt: skip
 REFUSED_OF_HEALTH = {
-    "pause until nonsense": (("endpoint", "pause", "health", "--until", "noon"), "until 'noon' is not an instant"),
+    "pause until nonsense": (("endpoint", "pause", "health", "--until", "noon"), "until 'noon' is not a timestamp"),
     "pause until the past": (("endpoint", "pause", "health", "--until", "2020-01-01T00:00:00Z"), "give a later"),
     "pause for nothing": (("endpoint", "pause", "health", "--duration", "0"), "duration '0' is below the minimum"),
     "pause both ways": (
@@ -96,7 +96,7 @@ REFUSED_OF_HEALTH = {
     "edit to metadata": (("endpoint", "edit", "health", "--url", "http://169.254.169.254/"), "is never called"),
     "hint of a millisecond": (("hint", "interval", "health", "1ms"), "every '1ms' is below the minimum 1s"),
     "hint of two days": (("hint", "interval", "health", "30s", "--ttl", "48h"), "ttl '48h' is above the maximum 1d"),
-    "one-shot without an instant": (("hint", "oneshot", "health"), "needs its instant; give --at"),
+    "one-shot without an instant": (("hint", "oneshot", "health"), "needs a time; give --at"),
     "one-shot both ways": (
         ("hint", "oneshot", "health", "--after", "5s", "--at", "2099-01-01T00:00:00Z"),
         "--at and --after say the same thing in two ways",

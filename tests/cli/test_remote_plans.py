@@ -139,7 +139,7 @@ async def test_proposals_are_listed_approved_and_rejected_here_and_through_a_ser
     again = await asyncio.to_thread(pair.near, "proposals", "approve", ids["one"])
 
     assert {each["does"] for each in listed} == {"every 30s for 10m"}
-    assert "3 proposals wait for a person; nothing of it is applied" in doctor.stdout
+    assert "3 proposals wait for a decision; nothing is applied until then" in doctor.stdout
     assert (approved["state"], approved["author"]) == ("approved", "rule:rule-1")
     assert rejected.stdout.splitlines() == [
         f"rejected: every 30s for 10m of {name!r}, proposed by rule:rule-1" for name in ("two", "three")
@@ -172,5 +172,5 @@ async def test_what_a_server_cannot_do_is_refused(pair: Pair) -> None:
     draft = await asyncio.to_thread(pair.far, "rules", "draft", "queue")
 
     assert (report.exit_code, draft.exit_code) == (1, 4)
-    assert "--report is written beside the database" in report.output
+    assert "--report works on the database host" in report.output
     assert "no model is configured" in draft.output

@@ -96,7 +96,7 @@ def test_key_file_that_went_missing_is_not_made_good_by_a_new_key(any_shell: She
     any_shell.add("health", "--secret-header", "X-Key: s3cret")
     (tmp_path / "data" / "secret.key").unlink()
 
-    assert "the secrets of this database are sealed with key" in any_shell.refused("secret-key", "rotate", code=78)
+    assert "the secrets of this database are encrypted with key" in any_shell.refused("secret-key", "rotate", code=78)
 
 
 async def test_change_is_refused_while_workers_elsewhere_may_not_see_the_file(database: dict[str, str]) -> None:
@@ -149,11 +149,11 @@ def test_doctor_counts_what_no_key_opens(keyed: Shell) -> None:
 
     assert (level, said) == (
         "error",
-        f"1 values are sealed with key {key_id(NEW)}, which is not in MAINSPRING_SECRET_KEY",
+        f"1 values are encrypted with key {key_id(NEW)}, which is not in MAINSPRING_SECRET_KEY",
     )
 
 
 def secret_key_line(shell: Shell) -> tuple[str, str]:
     findings = json.loads(shell("doctor", "-o", "json").stdout)
     (found,) = [each for each in findings if each["check"] == "secret key"]
-    return found["level"], found["message"].partition(": a change")[0]
+    return found["level"], found["message"].partition(": a key rotation")[0]

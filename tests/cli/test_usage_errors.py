@@ -14,7 +14,7 @@ CASES = {
     ),
     "an option as another door calls it": (
         (*ADD, "--interval", "5s"),
-        "there is no option '--interval', did you mean '--every'?",
+        "unknown option '--interval', did you mean '--every'?",
     ),
     "an option by the field of the API": (
         (*ADD, "--min", "5s"),
@@ -22,11 +22,11 @@ CASES = {
     ),
     "an option by a longer name": (
         (*ADD, "--cron-expression", "@daily"),
-        "there is no option '--cron-expression', did you mean '--cron'?",
+        "unknown option '--cron-expression', did you mean '--cron'?",
     ),
     "an option by one of its words": (
         (*ADD, "--lateness", "5s"),
-        "there is no option '--lateness', did you mean '--max-lateness'?",
+        "unknown option '--lateness', did you mean '--max-lateness'?",
     ),
     "an option by what documents call it": (
         (*ADD, "--tz", "UTC"),
@@ -34,47 +34,45 @@ CASES = {
     ),
     "an option by what others call it": (
         ("runs", "--count", "5"),
-        "there is no option '--count', did you mean '--limit'?",
+        "unknown option '--count', did you mean '--limit'?",
     ),
     "an argument as an option": (
         ("hint", "interval", "x", "--duration", "5s"),
-        "there is no option '--duration': DURATION stands without one, as in 'mainspring hint interval ENDPOINT "
-        "DURATION'",
+        "unknown option '--duration': DURATION is positional, as in 'mainspring hint interval ENDPOINT DURATION'",
     ),
     "a name as an option": (
         ("why", "--name", "x"),
-        "there is no option '--name': ENDPOINT stands without one, as in 'mainspring why ENDPOINT'",
+        "unknown option '--name': ENDPOINT is positional, as in 'mainspring why ENDPOINT'",
     ),
     "an option of all commands behind one": (
         ("endpoint", "list", "--server", "http://127.0.0.1"),
-        "there is no option '--server' here: it stands before the command, as in 'mainspring --server ... "
-        "endpoint list'",
+        "unknown option '--server' here: it goes before the command, as in 'mainspring --server ... endpoint list'",
     ),
     "an option of a command before it": (
         ("endpoint", "-o", "table", "list"),
-        "there is no option '-o' here: it stands behind the command, as in 'mainspring endpoint list -o ...'",
+        "unknown option '-o' here: it goes after the command, as in 'mainspring endpoint list -o ...'",
     ),
     "an option of a command before the group that it is in": (
         ("-o", "table", "endpoint", "list"),
-        "there is no option '-o' here: it stands behind the command, as in 'mainspring endpoint list -o ...'",
+        "unknown option '-o' here: it goes after the command, as in 'mainspring endpoint list -o ...'",
     ),
     "an option of another command before one that has it not": (
         ("--cron", "@daily", "endpoint", "list"),
-        "there is no option '--cron' here: it stands behind the command, as in 'mainspring backtest --cron ...'",
+        "unknown option '--cron' here: it goes after the command, as in 'mainspring backtest --cron ...'",
     ),
-    "an option like none": ((*ADD, "--frobnicate"), "there is no option '--frobnicate'; --help lists those there are"),
+    "an option like none": ((*ADD, "--frobnicate"), "unknown option '--frobnicate'; --help lists all options"),
     "an option of all commands with a typo": (
         ("--sever", "http://127.0.0.1", "job", "list"),
-        "there is no option '--sever', did you mean '--server'?",
+        "unknown option '--sever', did you mean '--server'?",
     ),
-    "a command with a typo": (("endpont", "list"), "there is no command 'endpont', did you mean 'endpoint'?"),
+    "a command with a typo": (("endpont", "list"), "unknown command 'endpont', did you mean 'endpoint'?"),
     "a command like none": (
         ("endpoint", "frobnicate"),
-        "there is no command 'frobnicate'; --help lists those there are",
+        "unknown command 'frobnicate'; --help lists all commands",
     ),
     "a command that an option means elsewhere": (
         ("plan",),
-        "there is no command 'plan', did you mean 'planner'?",
+        "unknown command 'plan', did you mean 'planner'?",
     ),
     "no file": (("apply",), "FILE is missing; it is: YAML documents; a folder is all of its documents, - is stdin."),
     "no url": (("endpoint", "add", "x"), "--url is missing; it is: What to call: http:// or https://."),
@@ -117,9 +115,7 @@ def test_usage_is_answered_in_json_where_that_is_asked_for(shell: Shell, argumen
 
 
 def test_name_that_is_like_none_is_answered_with_what_lists_them(shell: Shell) -> None:
-    assert shell.refused("why", "nothing", code=3) == (
-        "no endpoint 'nothing'; `mainspring endpoint list` lists those there are"
-    )
+    assert shell.refused("why", "nothing", code=3) == ("no endpoint 'nothing'; `mainspring endpoint list` lists all")
 
 
 def test_name_is_not_mistaken_for_what_an_option_of_that_name_means(shell: Shell) -> None:

@@ -17,7 +17,7 @@ def test_document_is_checked_published_listed_and_compared(any_shell: Shell, tmp
     changed = tmp_path / "changed.yaml"
     changed.write_text(DOCUMENT.read_text().replace("wait: 3d", "wait: 5d"))
 
-    assert shell.ok("workflow", "check", str(DOCUMENT)) == "'order-follow-up' is sound: 13 steps, starts with 'thank'\n"
+    assert shell.ok("workflow", "check", str(DOCUMENT)) == "'order-follow-up' is valid: 13 steps, starts with 'thank'\n"
     assert shell.ok("workflow", "publish", str(DOCUMENT)) == "published 'order-follow-up' version 1\n"
     assert "does the same already" in shell.ok("workflow", "publish", str(DOCUMENT))
     shell.ok("workflow", "publish", str(changed))
@@ -66,7 +66,7 @@ def test_second_start_under_a_key_says_whether_its_input_is_another(any_shell: S
     shell.ok("workflow", "publish", str(DOCUMENT))
     start = ("workflow", "start", "order-follow-up", "--key", "k", "--input")
     execution_id = shell.json(*start, INPUT)["id"]
-    before = f"{execution_id} of 'order-follow-up' was started under this key before"
+    before = f"{execution_id} of 'order-follow-up' was already started under this key"
 
     assert shell.ok(*start, INPUT) == f"{before}; nothing changed\n"
     assert shell.ok(*start, INPUT.replace("7", "8")) == (
@@ -88,7 +88,7 @@ def test_simulation_shows_what_would_happen(shell: Shell) -> None:
 
 
 def test_document_from_standard_input(shell: Shell) -> None:
-    assert "is sound" in shell.ok("workflow", "check", "-", stdin=DOCUMENT.read_text())
+    assert "is valid" in shell.ok("workflow", "check", "-", stdin=DOCUMENT.read_text())
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_faults_of_a_document_stand_in_lines_of_their_own(shell: Shell) -> None:
         first, second, end = result.stderr.splitlines()
         assert first.startswith("line 5, steps[1].id ")
         assert second.startswith("line 4, steps[0].wait.for ")
-        assert end == "error: 2 faults; nothing was changed"
+        assert end == "error: 2 errors; nothing was changed"
         error = json.loads(shell("workflow", verb, "-", "-o", "json", stdin=text).stderr)["error"]
         assert [(each["path"], each["line"]) for each in error["faults"]] == [
             ("steps[1].id", 5),
@@ -156,7 +156,7 @@ def test_many_are_ordered_after_a_preview_and_one_is_exported_and_verified(any_s
     assert ordered == {"verb": "pause", "ordered": 2, "more": False}
     assert "No execution" in shell.ok("execution", "order", "retry", "--workflow", "order-follow-up")
     assert shell.ok("execution", "list", "--attention") == "No execution waits for a person.\n"
-    assert shell.ok("execution", "list", "--correlation", "none") == "No execution is like that.\n"
+    assert shell.ok("execution", "list", "--correlation", "none") == "No executions match.\n"
     assert "wrote" in shell.ok("execution", "export", ids[0], str(file))
     file.write_text("mine")
     refused = shell.refused("execution", "export", ids[0], str(file), code=4)

@@ -166,7 +166,7 @@ async def test_what_another_source_manages_is_refused_unless_taken_over(desk: De
     other = "source: mine\nendpoints:\n  health: {url: 'https://example.com/health', every: 30s}\n"
 
     assert await faults(desk, other) == [
-        "3:3 endpoint 'health' is managed by the source 'shop', and this is 'mine'; take it out of one of the two, "
+        "3:3 endpoint 'health' is managed by the source 'shop', and this is 'mine'; remove it from one of the two, "
         "or apply with --take-over"
     ]
     assert told(await apply(desk, other, take_over=True)) == ["change endpoint health managed_by:shop>mine"]

@@ -68,23 +68,23 @@ def test_user_column_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("@reboot curl https://example.com/", "@reboot is no time"),
-        ("0 3 * * * /usr/local/bin/backup --all", "'backup' is a command of this machine; Mainspring calls URLs"),
+        ("@reboot curl https://example.com/", "@reboot is not a time"),
+        ("0 3 * * * /usr/local/bin/backup --all", "'backup' is a local command; Mainspring calls URLs"),
         ("0 3 * * * curl https://a.example && curl https://b.example", "it is more than one command"),
         ("0 3 * * * curl https://a.example | mail root", "it is more than one command"),
         ("0 3 * * * curl https://a.example https://b.example", "it calls more than one URL"),
-        ("0 3 * * * curl -k https://a.example", "-k trusts any certificate; Mainspring checks them always"),
-        ("0 3 * * * curl --cert x https://a.example", "its option --cert is not known here"),
+        ("0 3 * * * curl -k https://a.example", "-k trusts any certificate; Mainspring always checks them"),
+        ("0 3 * * * curl --cert x https://a.example", "its option --cert is unknown"),
         ("0 3 * * * curl https://a.example/$(date)", "it uses the output of another command"),
         ("0 3 * * * curl https://a.example/$DAY", "it uses $DAY, which the crontab does not set"),
         ("0 3 * * * curl -d @/etc/body https://a.example", "its body comes from the file '/etc/body'"),
         ("61 3 * * * curl https://a.example", "cron"),
         ("0 3 * * * curl ftp://a.example", "url"),
         ("0 3 * * * curl 'https://a.example", "its quotes do not match"),
-        ("0 3 * *", "it has no five fields and a command"),
-        ("0 3 * * * curl", "it names no URL"),
+        ("0 3 * *", "it does not have five fields and a command"),
+        ("0 3 * * * curl", "it has no URL"),
         ("0 3 * * * wget --post-file=/etc/body https://a.example", "its body comes from the file '/etc/body'"),
-        ("0 3 * * * /bin/backup $(date) $HOME", "'backup' is a command of this machine"),
+        ("0 3 * * * /bin/backup $(date) $HOME", "'backup' is a local command"),
     ],
 )
 def test_line_that_is_not_taken_over_is_told_with_its_reason(line: str, reason: str) -> None:
@@ -92,7 +92,7 @@ def test_line_that_is_not_taken_over_is_told_with_its_reason(line: str, reason: 
 
     assert taken.endpoints == {}
     assert len(taken.remarks) == 1
-    assert taken.remarks[0].startswith("line 3: not taken over: ")
+    assert taken.remarks[0].startswith("line 3: not converted: ")
     assert reason in taken.remarks[0]
 
 
@@ -136,8 +136,8 @@ def test_time_zone_that_is_assumed_is_stated() -> None:
 
     assert assumed.endpoints["example.com"]["timezone"] == "UTC"
     assert assumed.remarks == [
-        "times are read as UTC: the crontab has no time zone, and cron used the one of its machine; "
-        "give that one, for example --tz Europe/Berlin"
+        "times are read as UTC: the crontab has no time zone, and cron used that of its machine; "
+        "give it, for example --tz Europe/Berlin"
     ]
     assert named.endpoints["example.com"]["timezone"] == "Europe/Berlin"
     assert named.remarks == []
@@ -151,7 +151,7 @@ def test_retries_are_left_out_with_the_reason(command: str, option: str) -> None
     taken = read_crontab(f"0 3 * * * {command} https://example.com/", timezone="UTC")
 
     assert taken.remarks == [
-        f"line 1: {option} is left out: a failed run is not repeated at once, the endpoint runs again at its next "
+        f"line 1: {option} is left out: a failed run is not retried at once, the endpoint runs again at its next "
         "time; for an earlier run, add a rule with the condition `failures > 0`"
     ]
 

@@ -68,7 +68,7 @@ async def test_words_of_common_faults(desk: Desk) -> None:
         "1:1 a document is a mapping with source, jobs, endpoints, alerts, webhooks, workflows, and this is a list"
     ]
     assert await faults(desk, "hello: 1") == [
-        "1:1 unknown key 'hello'; known are source, jobs, endpoints, alerts, webhooks, workflows"
+        "1:1 unknown key 'hello'; known keys are source, jobs, endpoints, alerts, webhooks, workflows"
     ]
     assert await faults(desk, "source: 5") == [
         "1:9 configuration source '5' is not text; a name is text: put it in quotes"

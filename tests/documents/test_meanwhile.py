@@ -90,6 +90,6 @@ async def test_endpoint_that_is_pruned_while_somebody_edits_it_is_archived_as_ed
 async def test_document_that_others_outrun_every_time_is_a_conflict_and_nothing_is_written(desk: Desk) -> None:
     await apply(desk, SHOP)
 
-    with pytest.raises(Conflict, match="being changed by others all the time; try again in a moment"):
+    with pytest.raises(Conflict, match="being changed concurrently; try again in a moment"):
         await apply(Applying(desk, lambda: describe(desk), TRIES_MAX).desk, SLOWER)
     assert await endpoint_is(desk) == (30_000, True)

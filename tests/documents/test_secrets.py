@@ -95,13 +95,13 @@ async def test_placeholder_keeps_the_secret_of_a_renamed_endpoint(desk: Desk) ->
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("${env:NOPE}", "the environment variable NOPE is not set; set it where this is applied"),
+        ("${env:NOPE}", "the environment variable NOPE is not set; set it where the document is applied"),
         ("${file:/no/such/file}", "/no/such/file cannot be read: No such file or directory; check that it exists"),
         ("${file:relative}", "relative is not an absolute path; write ${file:/path}"),
         ("${foo}", "unknown reference ${foo}; write ${env:NAME}, ${file:/path} or ${stored}, or $${ for a plain ${"),
         ("${env:}", "unknown reference ${env:}"),
         ("${open", "`${` has no `}`; write ${env:NAME} or ${file:/path}"),
-        ("a ${stored}", "${stored} stands for a whole value; write nothing beside it"),
+        ("a ${stored}", "${stored} replaces a whole value; remove the text around it"),
     ],
 )
 async def test_reference_that_leads_nowhere_is_refused(desk: Desk, value: str, message: str) -> None:
@@ -147,5 +147,5 @@ async def test_secret_in_a_faulty_line_is_not_shown(desk: Desk, text: str) -> No
 
 async def test_document_that_was_sent_here_reads_nothing_of_this_machine(desk: Desk) -> None:
     for reference in ("${env:HOME}", "${file:/etc/passwd}"):
-        with pytest.raises(InvalidDocument, match="is not read on the server for a document that was sent to it"):
+        with pytest.raises(InvalidDocument, match="is not resolved on the server for a document that was sent to it"):
             await apply_files(desk, [("body", ONE.format(reference).encode())], Options(sent({}), MESSENGERS))

@@ -217,9 +217,8 @@ async def test_rules_that_an_entry_says_nothing_about_stay_until_it_does_or_they
     pruned = await apply(desk, jobs % "" + endpoint % "", prune=True)
 
     removed = "rules.calm:{'when': 'ok', 'clear_hints': True}>None"
-    way_out = (
-        "keeps 1 rule that its entry does not describe; write them down, or remove them with `rules: []` or --prune"
-    )
+    fix = "add them to the document, or remove them with `rules: []` or --prune"
+    way_out = f"keeps 1 rule that its entry does not describe; {fix}"
     assert (silent.steps, silent.notes) == ((), (f"job 'j' {way_out}", f"endpoint 'a' {way_out}"))
     assert told(would) == [f"change job j {removed}", f"change endpoint a {removed}"]
     assert exported.steps == ()
@@ -237,8 +236,8 @@ async def test_entry_of_an_archived_workflow_notes_that_it_stays_so_until_it_say
     other = await apply(desk, entry % "4d")
 
     assert same.notes == (
-        "workflow 'follow-up' stays archived, because its entry says nothing new; "
-        "`mainspring workflow restore follow-up` brings it back",
+        "workflow 'follow-up' stays archived, because its entry did not change; "
+        "`mainspring workflow restore follow-up` restores it",
     )
     assert other.notes == ()
 
@@ -376,7 +375,7 @@ async def test_faults_of_rules_stand_where_they_are_written(desk: Desk) -> None:
 
     assert [fault.partition(" ")[0] for fault in found] == ["6:16", "8:9", "9:16", "10:30", "12:16", "13:9"]
     assert found[1] == "8:9 unknown key 'intervall' in a rule, did you mean 'interval'?"
-    assert "no sibling 'bb', did you mean 'b'?" in found[2]
+    assert "unknown sibling 'bb', did you mean 'b'?" in found[2]
     assert await rules(desk) == {}
 
 

@@ -113,7 +113,7 @@ async def test_empty_or_missing_folder_archives_nothing(desk: Desk, folder: Path
     (folder / "a.yaml").unlink()
     for _ in range(3):
         await watcher.run_once()
-    assert await watcher.check() == f"{folder} has no document; what was applied before stays"
+    assert await watcher.check() == f"{folder} has no documents; the last applied state remains"
     os.rmdir(folder)
 
     await watcher.run_once()

@@ -49,10 +49,10 @@ def test_several_documents_in_one_file_are_read_and_empty_ones_left_out() -> Non
 
 def test_all_duplicate_keys_are_told_with_the_line_of_the_first() -> None:
     assert refusal("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n") == (
-        "f.yaml:4:3: 'c' is there twice; the first one is in line 3\n"
+        "f.yaml:4:3: 'c' is given twice; the first one is in line 3\n"
         "  4 |   c: 2\n"
         "    |   ^\n"
-        "f.yaml:5:1: 'a' is there twice; the first one is in line 1\n"
+        "f.yaml:5:1: 'a' is given twice; the first one is in line 1\n"
         "  5 | a: 3\n"
         "    | ^"
     )
@@ -62,7 +62,7 @@ def test_all_duplicate_keys_are_told_with_the_line_of_the_first() -> None:
     ("text", "message"),
     [
         pytest.param("a:\n\tb: 1\n", "f.yaml:2:1: a tab; YAML is indented with spaces only", id="tab"),
-        pytest.param("a: b: c\n", "f.yaml:1:5: not YAML: a ': ' stands where none can be", id="colon"),
+        pytest.param("a: b: c\n", "f.yaml:1:5: not YAML: a ': ' is not allowed here", id="colon"),
         pytest.param("a:\n  - b\n c: d\n", "f.yaml:3:2: not YAML: this line is indented differently", id="indentation"),
         pytest.param("a: 'open\nb: 1\n", "f.yaml:1:4: not YAML: found unexpected end of stream", id="open quote"),
         pytest.param("a: *nope", "f.yaml:1:4: not YAML: found undefined alias 'nope'", id="unknown alias"),
@@ -83,7 +83,7 @@ def test_nonsense_is_refused_in_words(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        pytest.param(b"\x00\x01", "a control character (U+0000); this is no text file", id="binary"),
+        pytest.param(b"\x00\x01", "a control character (U+0000); this is not a text file", id="binary"),
         pytest.param(b"a: 1\nb: \xff\xfe", "f.yaml:2:1: not UTF-8 text; save the file as UTF-8", id="not UTF-8"),
         pytest.param(b"#" * (BYTES_MAX + 1), "at most 5,000,000 are read: split it into several files", id="huge"),
     ],

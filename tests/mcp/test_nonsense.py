@@ -16,7 +16,7 @@ NONSENSE: dict[str, tuple[str, dict[str, object], str]] = {
     ),
     "a missing argument": ("why", {}, "why: argument 'endpoint' is missing"),
     "a misspelt argument": ("list_runs", {"endpont": "h"}, "unknown argument 'endpont', did you mean 'endpoint'?"),
-    "a superfluous argument": ("list_jobs", {"x": 1}, "list_jobs: unknown argument 'x'; known are: none"),
+    "a superfluous argument": ("list_jobs", {"x": 1}, "list_jobs: unknown argument 'x'; known arguments: none"),
     "a list for a name": ("why", {"endpoint": ["health"]}, "argument 'endpoint' is '['health']', and that is not text"),
     "too many": ("list_runs", {"limit": 10**9}, "above the maximum; give 100 or less"),
     "fewer than one": ("list_runs", {"limit": 0}, "below the minimum; give 1 or more"),
@@ -27,12 +27,12 @@ NONSENSE: dict[str, tuple[str, dict[str, object], str]] = {
         "'headers' contains a NUL",
     ),
     "no duration": ("pause_endpoint", {"endpoint": "health", "duration": "soon"}, "duration 'soon' is not a duration"),
-    "no instant": ("pause_endpoint", {"endpoint": "health", "until": "noon"}, "until 'noon' is not an instant; write"),
+    "no instant": ("pause_endpoint", {"endpoint": "health", "until": "noon"}, "until 'noon' is not a timestamp; write"),
     "an instant without a zone": ("pause_endpoint", {"endpoint": "health", "until": "2025-01-02T00:00:00"}, "zone"),
     "two ends": (
         "pause_endpoint",
         {"endpoint": "health", "until": "2025-01-02T00:00:00Z", "duration": "1h"},
-        "until and duration say the same thing in two ways; give one of them",
+        "until and duration exclude each other; give one of them",
     ),
     "the past": ("pause_endpoint", {"endpoint": "health", "until": "2020-01-01T00:00:00Z"}, "cannot pause until"),
     "no hint": (

@@ -172,7 +172,7 @@ async def test_document_takes_the_query_string_from_a_reference(desk: Desk) -> N
         ("https://${env:KEY}.example.com/", "put the reference behind it"),
         (f"{BASE}?a=${{env:MISSING}}", "MISSING is not set"),
         (f"{BASE}?${{stored}}", "none is stored"),
-        (f"{BASE}?a=${{stored}}", "stands for a whole value"),
+        (f"{BASE}?a=${{stored}}", "replaces a whole value"),
         ("https://example.com:99999/?token=${env:KEY}", "a port is a number"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`mainspring alert ...`: who is told when something breaks, recovers, is late or runs out."""
+"""`mainspring alert ...`: notify people when something fails, recovers, is late or exceeds a quota."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,39 +19,45 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
     from mainspring.views.notification import AlertView, DeliveryView
 
-app = CommandApp("Alerts: who is told when something breaks or recovers.")
+app = CommandApp("Alerts: notify people of failures and recoveries.")
 
 AlertName = Annotated[str, typer.Argument(metavar="ALERT", help="Name or id of the alert.")]
 To = Annotated[
     list[str] | None,
-    typer.Option("--to", metavar="WAY", help="Mail address, http(s) URL, or apprise URL; repeatable."),
+    typer.Option("--to", metavar="WAY", help="Email address, http(s) URL, or apprise URL; repeatable."),
 ]
 On = Annotated[
     list[str] | None,
     typer.Option(
         "--on",
         metavar="KIND",
-        help="failing, recovered, parked, late, quota, webhook_disabled, stopped, advice_paused, model_failing, "
-        "overdue, proposal_waiting; repeatable. The first three if none.",
+        help="failing, recovered, parked, late, quota, webhook_disabled, stopped, advice_paused, "
+        "model_failing, overdue, proposal_waiting; repeatable. Default: the first three.",
     ),
 ]
-Failures = Annotated[int | None, typer.Option("--failures", help="Failures in a row before an endpoint is failing.")]
-OfEndpoint = Annotated[str | None, typer.Option("--endpoint", help="About this endpoint alone; '' for all.")]
-OfJob = Annotated[str | None, typer.Option("--job", help="About the endpoints of this job alone; '' for all.")]
+Failures = Annotated[
+    int | None, typer.Option("--failures", help="Consecutive failures until an endpoint counts as failing.")
+]
+OfEndpoint = Annotated[str | None, typer.Option("--endpoint", help="Only this endpoint; '' for all.")]
+OfJob = Annotated[str | None, typer.Option("--job", help="Only the endpoints of this job; '' for all.")]
 Cooldown = Annotated[
-    str | None, typer.Option("--cooldown", metavar="DURATION", help="Least time between two messages about one thing.")
+    str | None,
+    typer.Option("--cooldown", metavar="DURATION", help="Minimum time between two messages about one subject."),
 ]
-QuietHours = Annotated[str | None, typer.Option("--quiet", metavar="HH:MM-HH:MM", help="Hours without messages.")]
-Zone = Annotated[str | None, typer.Option("--timezone", help="Whose hours those are; UTC unless given.")]
+QuietHours = Annotated[
+    str | None, typer.Option("--quiet", metavar="HH:MM-HH:MM", help="Quiet hours, without messages.")
+]
+Zone = Annotated[str | None, typer.Option("--timezone", help="Time zone of the quiet hours; default UTC.")]
 During = Annotated[
-    str | None, typer.Option("--during-quiet", metavar="digest|drop", help="Send one digest afterwards, or drop them.")
+    str | None,
+    typer.Option("--during-quiet", metavar="digest|drop", help="Send one digest afterwards, or drop the messages."),
 ]
-Description = Annotated[str | None, typer.Option("--description", help="What it is for.")]
+Description = Annotated[str | None, typer.Option("--description", help="Description.")]
 
 
 @app.command("add")
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the alert.")],
     to: To = None,
     on: On = None,
     failures: Failures = None,
@@ -64,7 +70,7 @@ def add(
     description: Description = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Tell somebody of changes of state, once for each."""
+    """Create an alert, which sends one message per change of state."""
     from mainspring.operations.alerts import AlertDraft, add_alert
     from mainspring.views.notification import AlertView
     from mainspring.wiring.outbound import open_messengers
@@ -97,7 +103,7 @@ def list_alerts(output: OutputOption = Output.TABLE) -> None:
         return
     rows = [(alert.name, alert.state, ", ".join(alert.kinds), ", ".join(alert.to)) for alert in found]
     columns = (Column("ALERT", can_cut=True), Column("STATE"), Column("TELLS", can_cut=True), Column("TO", tail=True))
-    show_table(columns, rows, "No alert yet. Add one: mainspring alert add ops --to ops@example.com")
+    show_table(columns, rows, "No alerts yet. Add one: mainspring alert add ops --to ops@example.com")
 
 
 @app.command("show")
@@ -140,11 +146,11 @@ def edit(
     timezone: Zone = None,
     during_quiet: During = None,
     description: Description = None,
-    rename: Annotated[str | None, typer.Option("--name", help="Another name.")] = None,
-    enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Whether it tells anything.")] = None,
+    rename: Annotated[str | None, typer.Option("--name", help="New name.")] = None,
+    enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Enable or disable the alert.")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Change what is given about an alert; a way given as `alert show` shows it stays as it is."""
+    """Change an alert; a destination given as `alert show` shows it stays unchanged."""
     from msgspec.structs import replace
 
     from mainspring.operations.alerts import edit_alert
@@ -168,7 +174,7 @@ def edit(
 
 @app.command("delete")
 def delete(name: AlertName, output: OutputOption = Output.TABLE) -> None:
-    """Delete an alert; what was on its way is not sent any more."""
+    """Delete an alert; pending messages are not sent any more."""
     from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import delete_subscription
     from mainspring.views.view import Deleted
@@ -186,7 +192,7 @@ def delete(name: AlertName, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("test")
 def send_test(name: AlertName, output: OutputOption = Output.TABLE) -> None:
-    """Send a test message every way the alert goes, now, and tell how each went."""
+    """Send a test message to every destination now, and show the result of each."""
     from mainspring.operations.alerts import test_alert
     from mainspring.views.notification import AlertTest
     from mainspring.wiring.outbound import open_caller, open_messengers
@@ -213,10 +219,12 @@ def send_test(name: AlertName, output: OutputOption = Output.TABLE) -> None:
 def deliveries(
     name: AlertName,
     status: DeliveriesThatAre = None,
-    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="The newest so many.")] = 20,
+    count: Annotated[
+        int, typer.Option("-n", "--limit", min=1, max=1_000, help="Number of messages, newest first.")
+    ] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List an alert's messages, newest first, and what became of them."""
+    """List an alert's messages, newest first, with the result of each."""
     from mainspring.operations.alerts import find_alert
     from mainspring.operations.subscriptions import list_deliveries
     from mainspring.ports.notifications import DeliveryFilter
@@ -264,7 +272,7 @@ def _given(
 
 
 def _plain(given: dict[str, object]) -> dict[str, Any]:
-    """As the API takes it."""
+    """In the form of the API."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
 

@@ -1,4 +1,4 @@
-"""`mainspring apikey ...`: the keys by which programs use the API of the tenant (MAINSPRING_TENANT)."""
+"""`mainspring apikey ...`: keys that let programs use the API of the tenant (MAINSPRING_TENANT)."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,20 +17,22 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
     from mainspring.views.api_key import ApiKeyCreated, ApiKeyView
 
-app = CommandApp("API keys, by which programs are known.")
+app = CommandApp("API keys let programs use the API.")
 
 
 @app.command("create")
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the key is for.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Purpose of the key.")],
     scope: Annotated[
-        list[Scope] | None, typer.Option("--scope", help="What it may do; give it more than once. Default: read.")
+        list[Scope] | None, typer.Option("--scope", help="Scope of the key; repeatable. Default: read.")
     ] = None,
-    expires: Annotated[str, typer.Option("--expires", metavar="DURATION", help="How long it lives.")] = "90d",
-    operator: Annotated[bool, typer.Option("--operator", help="May also see and make tenants and users.")] = False,
+    expires: Annotated[str, typer.Option("--expires", metavar="DURATION", help="How long the key is valid.")] = "90d",
+    operator: Annotated[
+        bool, typer.Option("--operator", help="Also allow listing and creating tenants and users.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Make an API key and show it, once."""
+    """Create an API key and show it once."""
     from mainspring.operations.api_keys import NewApiKey, add_api_key
     from mainspring.views.api_key import ApiKeyCreated
     from mainspring.wiring.desk import open_password_hasher
@@ -53,12 +55,12 @@ def create(
         return
     say(key.key)
     until = when(key.created_at, key.expires_at)
-    note(f"the key is not shown again; send it as `Authorization: Bearer <key>`; it lives until {until}")
+    note(f"the key is not shown again; send it as `Authorization: Bearer <key>`; it is valid until {until}")
 
 
 @app.command("list")
 def list_keys(output: OutputOption = Output.TABLE) -> None:
-    """List the API keys of the tenant, newest first; never the keys themselves."""
+    """List the API keys of the tenant, newest first, without their secrets."""
     from mainspring.operations.api_keys import list_api_keys
     from mainspring.views.api_key import ApiKeyView
 
@@ -80,7 +82,7 @@ def list_keys(output: OutputOption = Output.TABLE) -> None:
          when(at, key.expires_at))
         for key in keys
     ]  # fmt: skip
-    show_table(columns, rows, "No API key. Make one: mainspring apikey create NAME --scope read")
+    show_table(columns, rows, "No API keys. Create one: mainspring apikey create NAME --scope read")
 
 
 @app.command("revoke")
@@ -88,7 +90,7 @@ def revoke(
     key_id: Annotated[str, typer.Argument(metavar="KEY", help="Id of the key, as `apikey list` shows it.")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """End an API key: the next request with it is refused, by every process."""
+    """Revoke an API key: every process refuses it from the next request on."""
     from mainspring.operations.api_keys import revoke_api_key
     from mainspring.views.api_key import ApiKeyView
 

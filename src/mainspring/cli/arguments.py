@@ -1,4 +1,4 @@
-"""What people type, read into values: instants, spans, headers, codes. Every refusal says what to write instead."""
+"""Parse command-line values: timestamps, durations, headers, codes. Every error says what to write instead."""
 
 import re
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 EndpointName = Annotated[str, typer.Argument(metavar="ENDPOINT", help="Name or id of the endpoint.")]
 JobName = Annotated[str, typer.Argument(metavar="JOB", help="Name or id of the job.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why, in a few words; shown to whoever asks later.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file or database.")]
+Reason = Annotated[str, typer.Option("--reason", help="Reason, in a few words; shown to anyone who looks later.")]
 
 NO_VALUE = ("none", "unlimited")
 FILE_BYTES_MAX = 1_000_000
-# Options whose references are read, and those whose text may speak of them.
+# Options whose references are read, and those whose text may mention them.
 _MAY_REFER = ("header", "secret_header", "description", "reason")
 _REFERENCE = re.compile(r"(?<!\$)\$\{(?:env:|file:|stored\})")
 _RFC3339 = re.compile(
@@ -31,7 +31,7 @@ _RFC3339 = re.compile(
 
 
 def read_instant(text: object, field: str) -> datetime:
-    """An RFC 3339 instant, in UTC; finer than microseconds is cut."""
+    """An RFC 3339 timestamp, in UTC; digits beyond microseconds are cut."""
     found = _RFC3339.fullmatch(text) if isinstance(text, str) else None
     if found is not None:
         day, hour, rest, fraction, zone = found.groups()
@@ -39,10 +39,10 @@ def read_instant(text: object, field: str) -> datetime:
         try:
             return datetime.fromisoformat(f"{day}T{hour}{rest}{(fraction or '.0')[:7]}{zone}").astimezone(UTC)
         except (ValueError, OverflowError):
-            pass  # 30 February, or an offset that leads out of the calendar
+            pass  # 30 February, or an offset outside the calendar
     raise InvalidInput(
-        f"{field} '{shown(text)}' is not an instant; write it as RFC 3339 with a zone: 2025-01-31T08:30:00Z "
-        "or 2025-01-31T09:30:00+01:00",
+        f"{field} '{shown(text)}' is not a timestamp; write it as RFC 3339 with a zone: "
+        "2025-01-31T08:30:00Z or 2025-01-31T09:30:00+01:00",
         field=field,
         value=shown(text),
     )
@@ -54,7 +54,7 @@ def read_span(text: str, field: str, most: timedelta = timedelta(milliseconds=DU
 
 
 def refuse_references(given: Mapping[str, object]) -> None:
-    """Refuse `${env:X}` and the like where it would be stored as it is written, which is never what was meant."""
+    """Refuses `${env:X}` and the like where it would be stored literally, which is never intended."""
     for name, value in given.items():
         for text in value if isinstance(value, list | tuple) else (value,):
             if isinstance(text, str) and name not in _MAY_REFER and (found := _REFERENCE.search(text)):
@@ -67,7 +67,7 @@ def refuse_references(given: Mapping[str, object]) -> None:
 
 
 def read_text(text: str, option: str) -> str:
-    """The text of an option: `@FILE` reads a file, `@-` standard input; `@@...` is a text that begins with an @."""
+    """The text of an option: `@FILE` reads a file, `@-` standard input; `@@...` is text that starts with an @."""
     if not text.startswith("@"):
         return text
     if text.startswith("@@"):
@@ -76,8 +76,8 @@ def read_text(text: str, option: str) -> str:
         data = _read_file(text[1:])
     except OSError as fault:
         raise InvalidInput(
-            f"{option} '{shown(text)}' names a file that cannot be read: {fault.strerror}; name a readable file, or @- "
-            "for standard input; a text that begins with @ is written with @@",
+            f"{option} '{shown(text)}' names a file that cannot be read: {fault.strerror}; name a readable "
+            "file, or @- for standard input; write text that starts with @ with @@",
             field=option.lstrip("-"),
         ) from None
     if len(data) > FILE_BYTES_MAX:
@@ -98,7 +98,7 @@ def _read_file(name: str) -> bytes:
 
 
 def _resolved(value: str, field: str) -> str:
-    """A header's value with `${env:NAME}` and `${file:/path}` read here, as `apply` reads them in a document."""
+    """A header's value with `${env:NAME}` and `${file:/path}` resolved here, as `apply` does in a document."""
     import os
 
     from mainspring.documents.references import has_reference, local, resolved
@@ -112,7 +112,9 @@ def _resolved(value: str, field: str) -> str:
 
 
 def read_header(text: str, *, secret: bool) -> "Header":
-    """`Name: value`. A secret one may be given by its name alone on a terminal: its value is then asked for, unseen."""
+    """`Name: value`. On a terminal, a secret header may be given by name only: its value is prompted for without
+    echo.
+    """
     from mainspring.domain.run import Header
 
     name, colon, value = text.partition(":")
@@ -130,7 +132,7 @@ def read_header(text: str, *, secret: bool) -> "Header":
 
 
 def read_powers(texts: list[str]) -> tuple[str, ...]:
-    """What advice may do, one or more at a time (`interval,run`); `all` and `none` alone."""
+    """Permissions of advice, one or more at a time (`interval,run`); `all` and `none` alone."""
     from mainspring.domain.endpoint import POWERS
 
     words = [part.strip().lower() for part in ",".join(texts).split(",")]
@@ -138,7 +140,7 @@ def read_powers(texts: list[str]) -> tuple[str, ...]:
 
 
 def read_codes(texts: list[str]) -> tuple[int, ...]:
-    """Status codes, one or more at a time (`200,204`); `2xx` is the default again."""
+    """Status codes, one or more at a time (`200,204`); `2xx` restores the default."""
     codes: list[int] = []
     for part in ",".join(texts).split(","):
         word = part.strip().lower()
@@ -156,7 +158,7 @@ def read_codes(texts: list[str]) -> tuple[int, ...]:
 
 
 def read_choice(text: str | None, known: tuple[str, ...], option: str) -> str | None:
-    """One of the known words, or None where nothing was given."""
+    """One of the known words, or None without a value."""
     if text is not None and text not in known:
         raise InvalidInput(
             f"unknown {option} '{shown(text)}'{did_you_mean(text, known) or ';'} choose one of {', '.join(known)}",
@@ -186,7 +188,7 @@ def read_assumption(text: str) -> int:
     if not equals or name.strip() != "failures":
         suggestion = did_you_mean(name.strip(), ("failures",)) or ";"
         raise InvalidInput(
-            f"--if '{shown(text)}' is not understood{suggestion} write --if failures=3", field="if", value=shown(text)
+            f"--if '{shown(text)}' is not valid{suggestion} write --if failures=3", field="if", value=shown(text)
         )
     if not re.fullmatch(r"[0-9]{1,6}", value.strip(), re.ASCII):
         raise InvalidInput(
@@ -198,9 +200,9 @@ def read_assumption(text: str) -> int:
 
 
 def one_of_two(first: str | None, second: str | None, names: str, field: str) -> None:
-    """Refuse both; which of the two is missing is for the caller to say."""
+    """Refuses both; the caller reports a missing value."""
     if first is not None and second is not None:
-        raise InvalidInput(f"{names} say the same thing in two ways; give one of them", field=field)
+        raise InvalidInput(f"{names} exclude each other; give one of them", field=field)
 
 
 def _can_ask() -> bool:

@@ -1,4 +1,4 @@
-"""`mainspring audit ...`: who did what, and whether anybody has changed the record of it."""
+"""`mainspring audit ...`: who did what, and whether the record was changed."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
     from mainspring.views.audit import AuditEntryView
 
-NUMBER_MAX = 2**63 - 1  # a database counts no further
-app = CommandApp("The audit trail: every act that somebody may have to answer for.")
+NUMBER_MAX = 2**63 - 1  # maximum integer of a database
+app = CommandApp("The audit trail: every security-relevant action.")
 
 Installation = Annotated[
-    bool, typer.Option("--installation", help="The installation's trail (logins, users), not the tenant's.")
+    bool, typer.Option("--installation", help="The installation's trail (logins, users) instead of the tenant's.")
 ]
 
 
 @app.command("list")
 def list_entries(
     installation: Installation = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many entries.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="Number of entries.")] = 50,
     before: Annotated[
         int | None, typer.Option("--before", min=1, max=NUMBER_MAX, help="Only entries before this number.")
     ] = None,
@@ -61,14 +61,14 @@ def list_entries(
         (str(entry.seq), clock(entry.at), entry.actor, entry.act, entry.subject or "-", entry.address or "-")
         for entry in entries
     ]
-    show_table(columns, rows, "Nothing has been done yet.")
+    show_table(columns, rows, "The audit trail is empty.")
 
 
 @app.command("verify")
 def verify(installation: Installation = False, output: OutputOption = Output.TABLE) -> None:
-    """Prove that no entry was changed, moved, added or removed; ends with 1 where one was.
+    """Verify that no entry was changed, moved, added or removed; exits with 1 if one was.
 
-    Each entry is sealed together with the one before it, with a key that is not in the database.
+    Each entry is sealed together with the previous one, with a key that is not in the database.
     """
     from mainspring.operations.audit import verify_audit
     from mainspring.views.audit import AuditVerdict

@@ -1,4 +1,4 @@
-"""`mainspring backtest`: recorded runs through changed rules, limits or another baseline."""
+"""`mainspring backtest`: replay recorded runs with changed rules, limits or another baseline."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,9 +25,10 @@ def backtest(
     endpoint: MaybeEndpoint = None,
     job: OfJob = None,
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="Rules in place of its own: a YAML or JSON file; - is stdin.")
+        Path | None,
+        typer.Option("--file", "-f", help="Rules to use instead of the stored ones: a YAML or JSON file; - is stdin."),
     ] = None,
-    no_rules: Annotated[bool, typer.Option("--no-rules", help="Without its rules.")] = False,
+    no_rules: Annotated[bool, typer.Option("--no-rules", help="Replay without rules.")] = False,
     every: Annotated[str | None, typer.Option("--every", metavar="DURATION", help="Another interval.")] = None,
     cron: Annotated[str | None, typer.Option("--cron", help="Another cron expression.")] = None,
     min_interval: Annotated[
@@ -37,16 +38,14 @@ def backtest(
         str | None, typer.Option("--max-interval", metavar="DURATION", help="Another maximum interval.")
     ] = None,
     count: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=50_000, help="The newest so many runs of each endpoint.")
+        int, typer.Option("-n", "--limit", min=1, max=50_000, help="Number of newest runs of each endpoint.")
     ] = 500,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page about it.")
-    ] = None,
+    report: Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report.")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Replay recorded runs through a changed policy: calls made and saved, failures seen, decisions that differ.
+    """Replay recorded runs with a changed policy: calls made and saved, failures seen, decisions that differ.
 
-    Without a change it tells how the present policy would have done. Between two recorded runs the last response holds.
+    Without a change it shows how the current policy would have done. Between two recorded runs the last response holds.
     """
     from mainspring.domain.duration import parse_duration_ms
     from mainspring.domain.endpoint import INTERVAL_MS_MIN, LIMIT_MS_MIN
@@ -72,8 +71,7 @@ def backtest(
 
     if report is not None and (server := server_in_use()):
         raise InvalidInput(
-            f"--report is written beside the database, and not through the server {server!r}; "
-            "leave it out, or take -o json",
+            f"--report works on the database host, not through the server {server!r}; remove it, or use -o json",
             field="report",
         )
 

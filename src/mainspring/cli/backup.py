@@ -20,10 +20,10 @@ def backup(
     force: Force = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Write the whole database into one file, also while it is in use.
+    """Write the whole database into one file, even while it is in use.
 
-    The file is verified before it gets its name. It holds sealed secrets, but not the key that opens them: keep that
-    too, elsewhere. PostgreSQL is dumped by its own pg_dump.
+    The file is verified before it gets its name. It contains encrypted secrets, but not the key that decrypts them:
+    keep that too, elsewhere. PostgreSQL is dumped by its own pg_dump.
     """
     from mainspring.wiring.backup import back_up
 
@@ -35,7 +35,10 @@ def backup(
         return
     say(f"wrote {file}: {size:,} bytes of {masked(settings.url)}")
     if not settings.secret_key:
-        note(f"secrets in it open only with the key in {settings.key_file}; keep a copy of that too, elsewhere")
+        note(
+            f"its secrets can only be decrypted with the key in {settings.key_file}; keep a copy of the key "
+            "too, elsewhere"
+        )
 
 
 def restore(
@@ -43,9 +46,9 @@ def restore(
     force: Force = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Make the database what a backup holds.
+    """Replace the database by a backup.
 
-    Stop what runs on it first. The result is another installation: workers of the old one cannot write to it.
+    Stop everything that uses it first. The result is a new installation: workers of the old one cannot write to it.
     """
     from mainspring.wiring.backup import restore as put_back
 
@@ -59,7 +62,7 @@ def restore(
         show_json({"database": masked(settings.url), "installation_id": installation_id})
         return
     say(f"restored {masked(settings.url)} from {file} as installation {installation_id}")
-    note("the secret key is not in a backup; `mainspring doctor` says whether the right one is here")
+    note("the secret key is not in a backup; `mainspring doctor` checks whether the right one is installed")
 
 
 def _file_of(settings: "Settings") -> Path | None:
@@ -67,7 +70,7 @@ def _file_of(settings: "Settings") -> Path | None:
 
 
 def _size(settings: "Settings") -> int | None:
-    """How large the copy will be, about; None for PostgreSQL, whose dump is another size than its tables."""
+    """The approximate size of the copy; None for PostgreSQL, whose dump has another size than its tables."""
     database = _file_of(settings)
     if database is None or not database.exists():
         return None

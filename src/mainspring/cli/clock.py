@@ -1,4 +1,4 @@
-"""`mainspring clock ...`: steps of the database's clock, and the repair of workflows that one has stopped."""
+"""`mainspring clock ...`: steps of the database clock, and the repair of workflows stopped by one."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mainspring.ports.clock import RepairedPartition
     from mainspring.settings import Settings
 
-app = CommandApp("The database's clock: when it was set, and what that stopped.")
+app = CommandApp("The database clock: when it was set, and what that stopped.")
 MEANING = {"step": "the clock was set", "skew": "a worker's clock differs", "repair": "a partition was repaired"}
 
 
@@ -43,15 +43,15 @@ def show(output: OutputOption = Output.TABLE) -> None:
     for each in status.stopped:
         note(f"workflow partition {each.partition} is stopped: its clock is {span_text(each.ahead)}")
     if status.stopped:
-        note("let them go on: mainspring clock repair")
+        note("let them continue: mainspring clock repair")
 
 
 @app.command("repair")
 def repair(output: OutputOption = Output.TABLE) -> None:
-    """Let workflow partitions go on that a clock ahead of time has stopped.
+    """Let workflow partitions continue that a clock in the future has stopped.
 
-    Set the clock right first. A partition whose ticks are ahead of the clock waits until the clock has caught up; this
-    command lets it go on from now. Executions that wait keep the time they wait for. Executions that moved while the
+    Correct the clock first. A partition whose ticks are ahead of the clock waits until the clock has caught up; this
+    command lets it continue from now. Waiting executions keep the time they wait for. Executions that moved while the
     clock was ahead keep what they did, so some of their waits may have ended early; the command counts them. Logs and
     their proofs stay valid. It is safe while others run.
     """
@@ -73,8 +73,8 @@ def repair(output: OutputOption = Output.TABLE) -> None:
         say("No workflow partition is stopped; nothing to repair.")
     for each in repaired:
         say(
-            f"partition {each.partition} goes on from now; it was {span_text(each.ahead)}. "
-            f"Executions that wait as before: {each.waiting:,}; that moved while the clock was ahead: {each.moved:,}"
+            f"partition {each.partition} continues from now; it was {span_text(each.ahead)}. "
+            f"Executions still waiting: {each.waiting:,}; moved while the clock was ahead: {each.moved:,}"
         )
 
 

@@ -1,8 +1,8 @@
-"""The command line as a door: how a command meets the database, and how a refusal leaves it.
+"""The base of all commands: run a command locally or through a server, and map errors to exit codes.
 
 A command parses, calls one operation or one read, and prints. What it raises is mapped here, once, to a message on
-standard error and an exit code; nothing else ends a command. Heavy imports happen inside functions, all over this
-room: `mainspring --help` must stay below 0.3 s.
+standard error and an exit code; nothing else ends a command. Heavy imports happen inside functions, in all modules of
+this package: `mainspring --help` must stay below 0.3 s.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
-from typer._click.exceptions import UsageError  # Typer gives it no public name
+from typer._click.exceptions import UsageError  # Typer has no public name for it
 from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandFunctionType
 
@@ -58,12 +58,12 @@ class ViewType(Protocol[S_contra, V_co]):
 # What each exit code tells a script. 2 is Typer's own; 78 is EX_CONFIG of sysexits.h, which systemd understands.
 EXIT_CODES: dict[int, str] = {
     0: "Done.",
-    1: "Refused, or it failed: the message says what was wrong and what to do.",
-    2: "Usage: no such command or option, or a value of the wrong kind.",
+    1: "Refused or failed: the message says what was wrong and what to do.",
+    2: "Usage error: unknown command or option, or a value of the wrong kind.",
     3: "Not found: the message suggests the nearest name.",
     4: "Conflict: the state must change first.",
     5: "The database or the server is unavailable; try again.",
-    6: "Not allowed: no valid key or password, or one without the scope that this needs.",
+    6: "Not allowed: no valid key or password, or the required scope is missing.",
     7: "From `diff`: something would change.",
     78: "Misconfigured: a setting must change.",
 }
@@ -90,7 +90,7 @@ OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Print a ta
 
 
 class CommandApp(typer.Typer):
-    """A Typer whose commands answer for what they raise."""
+    """A Typer whose commands map what they raise."""
 
     def __init__(self, summary: str, *, completes: bool = False) -> None:
         # Plain help: the rich one costs 0.15 s at every --help and every usage error.
@@ -121,7 +121,7 @@ class CommandGroup(TyperGroup):
 
 @contextmanager
 def our_words(args: list[str], commands: tuple[str, ...] = (), command: str = "") -> Iterator[None]:
-    """What is wrong with a command line is told in our words; with those commands, that there is no such one."""
+    """Reports command-line errors in our words; for groups, also unknown commands."""
     given = tuple(args)  # the parser takes from them
     try:
         yield
@@ -149,29 +149,27 @@ class Command(TyperCommand):
             show_error(_named(fault), output)
             raise typer.Exit(exit_code_of(fault)) from None
         except BrokenPipeError:
-            raise  # whoever read us has seen enough; Typer ends quietly
+            raise  # the reader closed the pipe; Typer exits quietly
         except OSError as fault:
             refusal = _unusable(fault)
             show_error(refusal, output)
             raise typer.Exit(EXIT_CODE_OF[type(refusal)]) from None
         except UnicodeError:
-            show_error(InvalidInput("a text that was given is not UTF-8; write it as UTF-8", field=""), output)
+            show_error(InvalidInput("a given text is not UTF-8; write it as UTF-8", field=""), output)
             raise typer.Exit(EXIT_CODE_OF[InvalidInput]) from None
         except (LookupError, TypeError, AttributeError) as fault:
             if not (server := server_in_use()):
-                raise  # our own mistake
+                raise  # internal error
             from mainspring.cli.remote import misunderstood
 
             show_error(misunderstood(server, f"{type(fault).__name__}: {fault}"), output)
             raise typer.Exit(EXIT_CODE_OF[InvalidInput]) from None
         except OverflowError:
-            show_error(
-                InvalidInput("a number that was given is larger than any here; give a smaller one", field=""), output
-            )
+            show_error(InvalidInput("a given number is too large; give a smaller one", field=""), output)
             raise typer.Exit(EXIT_CODE_OF[InvalidInput]) from None
 
 
-_command: ContextVar[str] = ContextVar("command", default="")  # the one that runs: `endpoint list`
+_command: ContextVar[str] = ContextVar("command", default="")  # the running one: `endpoint list`
 _server: ContextVar[str] = ContextVar("server", default="")  # "": the database of this environment
 
 
@@ -187,8 +185,8 @@ def server_in_use() -> str:
 def _refuse_server(command: str) -> None:
     if (server := _server.get()) and (why := HERE.get(command)):
         raise InvalidInput(
-            f"`mainspring {command}` does not work through the server {server!r}: {why}; "
-            "leave --server and MAINSPRING_SERVER out and run it where that is",
+            f"`mainspring {command}` does not work through the server {server!r}: {why}; remove --server "
+            "and MAINSPRING_SERVER and run it there",
             field="server",
         )
 
@@ -201,19 +199,19 @@ def ask(
     only_reads: bool = False,
     must_exist: bool = False,
 ) -> T:
-    """Open this environment's database, let `work` use it as the configured tenant, and close it.
+    """Opens this environment's database, lets `work` use it as the configured tenant, and closes it.
 
-    With `--server` it is `remotely` that works, through that server's API; a command that has none refuses. What is
-    `for_all` tenants works where the configured one does not exist. What `only_reads`, as the commands in READS do,
-    creates no database: if none exists, `work` sees an empty one, or NoDatabase is raised where it `must_exist`.
+    With `--server`, `remotely` works through that server's API; a command without it is refused. `for_all` works even
+    if the configured tenant does not exist. `only_reads`, for the commands in READS, creates no database: if none
+    exists, `work` sees an empty one, or NoDatabase is raised with `must_exist`.
     """
     if server := _server.get():
         from mainspring.cli.remote import ask_server
 
         if remotely is None:
             raise InvalidInput(
-                f"this command works with a database, and not through the server {server!r}; "
-                "leave --server and MAINSPRING_SERVER out and run it where the database is",
+                f"this command works on a database, not through the server {server!r}; remove --server and "
+                "MAINSPRING_SERVER and run it on the database host",
                 field="server",
             )
         return ask_server(server, remotely, "" if for_all else os.environ.get("MAINSPRING_TENANT", ""))
@@ -231,7 +229,7 @@ def ask(
             raise
         with empty_database(settings) as empty:
             found = complete(at_the_desk(empty, True))
-        note(f"{fault}; what is shown is empty; MAINSPRING_DATA_DIR and MAINSPRING_DATABASE_URL name another one")
+        note(f"{fault}; the output is empty; MAINSPRING_DATA_DIR and MAINSPRING_DATABASE_URL select another database")
         return found
 
 
@@ -265,7 +263,7 @@ def ask_for_all(
 
 @contextmanager
 def empty_database(settings: "Settings") -> Iterator["Settings"]:
-    """Settings that name a database without anything in it, which is gone afterwards."""
+    """Settings of a temporary, empty database."""
     from base64 import b64encode
     from tempfile import TemporaryDirectory
 
@@ -275,7 +273,7 @@ def empty_database(settings: "Settings") -> Iterator["Settings"]:
 
 
 def decide(here: Callable[[], T], remotely: Callable[["Client"], T]) -> T:
-    """What needs no database: answered here, or by the server that is in use, whose settings then hold."""
+    """For commands without a database: answered here, or by the server in use, whose settings then apply."""
     if server := _server.get():
         from mainspring.cli.remote import ask_server
 
@@ -284,11 +282,11 @@ def decide(here: Callable[[], T], remotely: Callable[["Client"], T]) -> T:
 
 
 def complete(work: Coroutine[object, object, T]) -> T:
-    """Run one command's work on an event loop of its own: uvloop's where there is one, asyncio's elsewhere.
+    """Runs one command's work on a new event loop: uvloop's if available, otherwise asyncio's.
 
-    The first saves the scheduler an eighth of its processor time a run; see docs/benchmarks.md.
+    uvloop saves the scheduler an eighth of its processor time per run; see docs/benchmarks.md.
     """
-    import asyncio  # 40 ms that no --help should pay
+    import asyncio  # takes 40 ms that --help should not pay
 
     try:
         import uvloop
@@ -304,14 +302,14 @@ def current_settings() -> "Settings":
 
 
 def fail_unless(good: bool) -> None:
-    """End with 1 where what was asked for was done, and its answer is no."""
+    """Exits with 1 if the command succeeded and its result is negative."""
     if not good:
         sys.stdout.flush()
         raise typer.Exit(1)
 
 
 def _named(fault: MainspringError) -> MainspringError:
-    """A database server that is away is named: it may be the wrong one. A file is named already."""
+    """Names an unavailable database server, which may be the wrong one. A file is already named."""
     if not isinstance(fault, StoreUnavailable) or _server.get():
         return fault
     from mainspring.cli.settings import masked
@@ -325,17 +323,17 @@ def _named(fault: MainspringError) -> MainspringError:
 def _unusable(fault: OSError) -> MainspringError:
     where, why = str(fault.filename or ""), fault.strerror or fault
     if not where:
-        return InvalidInput(f"the system refused it: {why}; make room or give rights, and try again", field="")
+        return InvalidInput(f"the system refused it: {why}; free space or grant permission, then try again", field="")
     if not _is_ours(where):
-        return InvalidInput(f"cannot use {where}: {why}; check that it is there and may be used", field="file")
+        return InvalidInput(f"cannot use {where}: {why}; check that it exists and is accessible", field="file")
     return Misconfigured(
-        f"cannot use {where}: {why}; make it readable and writable, or set MAINSPRING_DATA_DIR to a folder that is",
+        f"cannot use {where}: {why}; make it readable and writable, or set MAINSPRING_DATA_DIR to another directory",
         setting="MAINSPRING_DATA_DIR",
     )
 
 
 def _is_ours(file: str) -> bool:
-    """Whether it lies in the data folder, and not where a command was told to look."""
+    """Whether the path is in the data directory, and not one that the command was given."""
     try:
         return Path(file).is_relative_to(current_settings().data_dir)
     except MainspringError:

@@ -1,4 +1,4 @@
-"""`mainspring demo`: everything at once, with a shop to look after, and nothing left behind."""
+"""`mainspring demo`: everything at once, with a sample shop, removed at the end."""
 
 import os
 import shutil
@@ -27,22 +27,22 @@ ENDS = (signal.SIGTERM, signal.SIGINT)
 
 def demo(
     port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port to listen on; 0 picks a free one.")] = 0,
-    speed: Annotated[
-        float, typer.Option("--speed", min=1, max=SPEED_MAX, help="How many times faster than the clock it goes.")
-    ] = 15.0,
+    speed: Annotated[float, typer.Option("--speed", min=1, max=SPEED_MAX, help="Speed relative to real time.")] = 15.0,
 ) -> None:
     """Show a shop's flash sale, live: surge, adaptation, woken investigators, alerts, recovery.
 
-    Starts everything with a database of its own and prints one link. Nobody has to log in, so it listens on this
-    machine alone. Your settings and your database are not touched. Ctrl-C ends it and removes all that it made.
+    Starts everything with a temporary database and prints one link. No login is required, so it listens on this machine
+    only. Your settings and your database are not touched. Ctrl-C ends it and removes everything it created.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)  # they wait until the loop listens: the folder has to go
+    signal.pthread_sigmask(
+        signal.SIG_BLOCK, ENDS
+    )  # signals wait until the loop listens, so that the directory is removed
     with _folder() as folder:
         complete(_demo(folder, port, speed))
 
 
 async def _demo(folder: Path, port: int, speed: float) -> None:
-    """Signals before and after the supervisor's time end it in order too."""
+    """Signals before and after the supervisor also end it in order."""
     import asyncio
 
     work = asyncio.ensure_future(_run(folder, port, speed))
@@ -84,11 +84,11 @@ async def _run(folder: Path, port: int, speed: float) -> None:
                 )
     finally:
         await shop.aclose()
-    say("The demo is over; nothing of it is left.")
+    say("The demo has ended; everything it created was removed.")
 
 
 def _settings(folder: Path, port: int, shop: "Shop") -> "Settings":
-    """Its own, whatever the environment says: a demo that wrote into somebody's database would be none."""
+    """Its own settings, whatever the environment says: a demo must not write into a real database."""
     from datetime import timedelta
     from ipaddress import ip_network
 
@@ -114,13 +114,16 @@ def _greeter(shop: "Shop") -> Callable[[str], None]:
 
     def greet(url: str) -> None:
         shop.restart()
-        say(f"Mainspring demo: a shop's flash sale, {minutes:g} minutes in {lasts}, again and again.")
+        say(f"Mainspring demo: a shop's flash sale, {minutes:g} minutes in {lasts}, repeated.")
         say("")
         say(f"  Open {url}/demo")
         say("")
         if not has_pages():
-            say("The web UI is not built here, so that page is empty until `make web`; the story is told below.")
-        say("Nobody has to log in, so it listens on this machine alone. Ctrl-C ends it and removes everything it made.")
+            say("The web UI is not built here, so that page is empty until `make web`; the story is printed below.")
+        say(
+            "No login is required, so it listens on this machine only. Ctrl-C ends it and removes "
+            "everything it created."
+        )
         say("")
         sys.stdout.flush()
 
@@ -134,7 +137,7 @@ def say_now(text: str) -> None:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder for the database, removed in the end; and those of demos that were killed are removed at the next."""
+    """A directory for the database, removed at the end; those of killed demos are removed at the next start."""
     place = Path(tempfile.gettempdir())
     for left in place.glob(f"{FOLDER}*"):
         if _is_left_behind(left):

@@ -1,8 +1,8 @@
-"""`mainspring doctor`: look at everything that is usually wrong, and say the way out of each.
+"""`mainspring doctor`: check everything that is usually wrong, and suggest a fix for each problem.
 
-A finding is `ok`, a `warning` (it works, but somebody should know) or an `error` (it does not work); any error makes
-the exit code 1. Opening the database brings its schema up to date, as every command does. A database that does not
-exist is not created.
+A finding is `ok`, a `warning` (it works, but needs attention) or an `error` (it does not work); any error makes the
+exit code 1. Opening the database migrates its schema, as every command does. A database that does not exist is not
+created.
 """
 
 import os
@@ -41,10 +41,10 @@ class Finding(NamedTuple):
 
 
 def doctor(output: OutputOption = Output.TABLE) -> None:
-    """Check the installation and say what to do.
+    """Check the installation and suggest fixes.
 
-    Looks at the database, its schema and clock, the secret key, the workers and their backlog, the data folder, the
-    networks that may be called, mail and webhooks, accounts and keys, workflows and retention. Ends with 1 when
+    Checks the database, its schema and clock, the secret key, the workers and their backlog, the data directory, the
+    networks that may be called, email and webhooks, accounts and keys, workflows and retention. Exits with 1 if
     something is wrong.
     """
     settings = current_settings()
@@ -64,7 +64,7 @@ def doctor(output: OutputOption = Output.TABLE) -> None:
 
 
 def _config_dir(settings: "Settings") -> Iterator[Finding]:
-    """The watched folder: that it can be read, and that its documents can. What they ask for is `diff`'s to say."""
+    """The watched directory: whether it and its documents can be read. `diff` shows what they would change."""
     if settings.config_dir is None:
         return
     from mainspring.documents.document import parse_documents
@@ -80,7 +80,7 @@ def _config_dir(settings: "Settings") -> Iterator[Finding]:
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         message = f"{faults[0].place}: {faults[0].message}{more}"
-        yield Finding("config folder", ERROR, message, f"correct it; `mainspring diff {folder}` shows it all")
+        yield Finding("config folder", ERROR, message, f"correct it; `mainspring diff {folder}` shows all errors")
         return
     yield Finding("config folder", OK, f"{folder} has {len(files)} document{'' if len(files) == 1 else 's'}")
 
@@ -97,13 +97,13 @@ def _show(findings: list[Finding]) -> None:
     if errors or warnings:
         say(f"{errors} error{'' if errors == 1 else 's'}, {warnings} warning{'' if warnings == 1 else 's'}.")
     else:
-        say("All is well.")
+        say("Everything is fine.")
 
 
 def _model(settings: "Settings") -> Iterator[Finding]:
     if not settings.model:
         how = "for a model too, set MAINSPRING_MODEL=openai:NAME and MAINSPRING_MODEL_KEY, or MAINSPRING_MODEL_URL"
-        yield Finding("planner", OK, f"rules alone, which need no key; {how}")
+        yield Finding("planner", OK, f"rules only, which need no key; {how}")
         return
     from mainspring.domain.errors import Misconfigured
     from mainspring.wiring.planner import check_settings
@@ -111,15 +111,15 @@ def _model(settings: "Settings") -> Iterator[Finding]:
     try:
         check_settings(settings)
     except Misconfigured as fault:
-        yield Finding("planner", ERROR, str(fault), "correct the setting, or unset MAINSPRING_MODEL for rules alone")
+        yield Finding("planner", ERROR, str(fault), "correct the setting, or unset MAINSPRING_MODEL for rules only")
     else:
         yield Finding(
-            "planner", OK, f"rules, and the model {settings.model}, which has a process of its own while it looks"
+            "planner", OK, f"rules, and the model {settings.model}, which runs in a separate process during sessions"
         )
 
 
 def _files(settings: "Settings") -> Iterator[Finding]:
-    """The limit on open files, which a scheduler started from here would raise as far as it may."""
+    """The limit on open files, which a scheduler started from here would raise as far as allowed."""
     files, wanted = file_limit(hard=True), settings.concurrency
     needed = files_for(wanted)
     if files < needed:
@@ -138,7 +138,7 @@ def _program() -> Iterator[Finding]:
 
 
 def _tzdata_version() -> str:
-    """The version of the zones in use: the system's come first, the package's fill the gaps."""
+    """The version of the time zones in use: the system's come first, the package's fill the gaps."""
     import importlib.metadata
     import zoneinfo
 
@@ -149,12 +149,12 @@ def _tzdata_version() -> str:
                 with path.open(encoding="utf-8", errors="replace") as file:
                     return f"{file.readline().strip().removeprefix(prefix)} of the system ({folder})"
         if (Path(folder) / "UTC").is_file():
-            return f"of the system ({folder}), which does not tell its version"
+            return f"of the system ({folder}), version unknown"
     return f"{importlib.metadata.version('tzdata')} of the package"
 
 
 def _data_dir(settings: "Settings") -> Iterator[Finding]:
-    """The folder of the SQLite file and of the key; with PostgreSQL and a key in the environment nobody uses it."""
+    """The directory of the SQLite file and of the key; unused with PostgreSQL and a key in the environment."""
     is_sqlite = settings.url.startswith("sqlite://")
     database = Path(settings.url.removeprefix("sqlite://")) if is_sqlite and ":memory:" not in settings.url else None
     folder = database.parent if database is not None else settings.data_dir
@@ -188,7 +188,7 @@ def _data_dir(settings: "Settings") -> Iterator[Finding]:
 
 
 def file_system_of(path: Path, mounts: str = "/proc/self/mounts") -> str:
-    """The kind of file system a path is on; empty where the system does not tell."""
+    """The kind of file system of a path; empty if unknown."""
     try:
         lines = Path(mounts).read_text(errors="replace").splitlines()
     except OSError:
@@ -240,7 +240,7 @@ async def _database(settings: "Settings", create: bool = False) -> list[Finding]
 
 
 async def _without_database(settings: "Settings") -> list[Finding]:
-    """The other findings, judged by an empty database: `doctor` creates none."""
+    """The other findings, judged with an empty database: `doctor` creates none."""
     with empty_database(settings) as empty:
         findings = await _database(empty.model_copy(update={"secret_key": settings.secret_key}), create=True)
     return [each for each in findings if each.check not in ("database", "schema")]
@@ -248,11 +248,11 @@ async def _without_database(settings: "Settings") -> list[Finding]:
 
 def _policies(facts: "StoreFacts") -> Iterator[Finding]:
     if facts.above_policies:
-        message = "row-level security does not hold for this database user: it is a superuser, or has BYPASSRLS"
-        yield Finding("tenants", WARNING, message, "connect as a plain user that owns the database and its tables")
+        message = "row-level security does not apply to this database user: it is a superuser, or has BYPASSRLS"
+        yield Finding("tenants", WARNING, message, "connect as a regular user that owns the database and its tables")
     elif facts.kind == "postgresql":
-        could = "; this user owns the tables, and could switch it off" if facts.owns_tables else ""
-        yield Finding("tenants", OK, f"kept apart by row-level security too{could}")
+        could = "; this user owns the tables and could switch it off" if facts.owns_tables else ""
+        yield Finding("tenants", OK, f"also isolated by row-level security{could}")
 
 
 async def _clock(stores: "Stores", kind: str) -> list[Finding]:
@@ -268,10 +268,10 @@ async def _clock(stores: "Stores", kind: str) -> list[Finding]:
 
 
 def skew(distance: timedelta) -> Finding:
-    """How far the database's clock is from this machine's. Only the database's decides what is due."""
+    """How far the database clock is from this machine's. Only the database clock decides what is due."""
     ms = distance / timedelta(milliseconds=1)
-    message = f"the database's clock is {abs(ms):,.0f} ms {'ahead of' if ms > 0 else 'behind'} this machine's"
-    way_out = "let both machines set their clocks by NTP"
+    message = f"the database clock is {abs(ms):,.0f} ms {'ahead of' if ms > 0 else 'behind'} this machine's"
+    way_out = "synchronise both machines by NTP"
     if abs(distance) > SKEW_ERROR:
         return Finding("clock", ERROR, message, way_out)
     if abs(distance) > SKEW_WARNING:
@@ -284,12 +284,12 @@ async def _key(stores: "Stores", settings: "Settings") -> list[Finding]:
     from mainspring.wiring.desk import open_keys
 
     where = "MAINSPRING_SECRET_KEY" if settings.secret_key else str(settings.key_file)
-    way_out = "put the key back that this database was made with; without it no secret header can be read"
+    way_out = "restore the key that this database was created with; without it no secret header can be read"
     is_prepared = await stores.endpoints.tenant(settings.tenant) is not None
     if not settings.secret_key and not settings.key_file.exists():
         if is_prepared:
             return [Finding("secret key", ERROR, f"the key file {where} does not exist", way_out)]
-        return [Finding("secret key", OK, f"{where} will be made at the first start")]
+        return [Finding("secret key", OK, f"{where} will be created at the first start")]
     try:
         ring = open_keys(settings)
     except Misconfigured as fault:
@@ -299,15 +299,15 @@ async def _key(stores: "Stores", settings: "Settings") -> list[Finding]:
     sealed_with = await stores.upkeep.installation(SECRET_KEY_ID, ring.primary_id)
     held = " and ".join(ring.ciphers)
     if sealed_with not in ring.ciphers:
-        message = f"the key in {where} is {held}, but the secrets of this database are sealed with {sealed_with}"
+        message = f"the key in {where} is {held}, but the secrets of this database are encrypted with {sealed_with}"
         return [Finding("secret key", ERROR, message, way_out)]
     counted = await count_sealed(stores)
     if missing := sorted(each for each in counted if each not in ring.ciphers):
-        message = f"{sum(counted[each] for each in missing):,} values are sealed with key {' and '.join(missing)}, "
+        message = f"{sum(counted[each] for each in missing):,} values are encrypted with key {' and '.join(missing)}, "
         way_out = f"add that key to {where} and run: mainspring secret-key rotate; or set those secrets again"
         return [Finding("secret key", ERROR, f"{message}which is not in {where}", way_out)]
     if len(ring.ciphers) > 1:
-        message = f"{where} holds {len(ring.ciphers)} keys, {held}: a change of the key is not finished"
+        message = f"{where} holds {len(ring.ciphers)} keys, {held}: a key rotation is not finished"
         return [Finding("secret key", WARNING, message, "finish it: mainspring secret-key rotate")]
     return [Finding("secret key", OK, f"{where} holds key {held}, the right one")]
 
@@ -326,7 +326,7 @@ async def _workers(stores: "Stores", settings: "Settings", kind: str) -> list[Fi
     alive = await live_schedulers(stores)
     if not alive:
         way_out = "start one: mainspring serve"
-        return [Finding("schedulers", WARNING, "no scheduler is alive, so nothing runs", way_out)]
+        return [Finding("schedulers", WARNING, "no scheduler is running, so nothing runs", way_out)]
     names = ", ".join(row.id for row in alive)
     if kind == "sqlite" and len(alive) > 1:
         return [
@@ -334,7 +334,7 @@ async def _workers(stores: "Stores", settings: "Settings", kind: str) -> list[Fi
                 "schedulers",
                 WARNING,
                 f"{len(alive)} schedulers share one SQLite file: {names}",
-                "stop all but one, or set MAINSPRING_DATABASE_URL to a PostgreSQL",
+                "stop all but one, or set MAINSPRING_DATABASE_URL to a PostgreSQL database",
             )
         ]
     short = [row for row in alive if row.places < settings.concurrency]
@@ -370,12 +370,12 @@ async def _backlog(stores: "Stores", settings: "Settings") -> list[Finding]:
         )
         for wait in waits(queue)[:WAITS_SHOWN]
     ]
-    way_out = "see what they wait for below" if found else "look again: nothing is in their way, so they start now"
+    way_out = "see what they wait for below" if found else "run doctor again: nothing blocks them, so they start now"
     return [Finding("backlog", ERROR, f"{many}; {backlog.running} running", way_out), *found]
 
 
 async def _blocked(stores: "Stores", settings: "Settings") -> list[Finding]:
-    """Calls that were never made because of where they led: most often a network nobody has allowed yet."""
+    """Calls that were blocked because of their address: most often a network that is not allowed yet."""
     from mainspring.ports.records import RunFilter
 
     runs = await stores.runs.runs(settings.tenant, RunFilter(status="blocked", limit=BLOCKED_LOOKED_AT))
@@ -390,7 +390,7 @@ async def _blocked(stores: "Stores", settings: "Settings") -> list[Finding]:
             "networks",
             WARNING,
             f"calls are being blocked, last {name!r}: {refused[0].error}",
-            "if that is a private network that is meant to be called, set MAINSPRING_ALLOW_CIDRS where the scheduler "
-            f"runs (now: {allowed}); what is never called needs another url",
+            "to call this private network, set MAINSPRING_ALLOW_CIDRS where the scheduler "
+            f"runs (now: {allowed}); addresses that are never called need another url",
         )
     ]

@@ -1,4 +1,4 @@
-"""The part of `doctor` that looks at what the installation is used for: messages, people and keys, workflows."""
+"""The part of `doctor` that checks how the installation is used: messages, users and keys, workflows."""
 
 import socket
 from datetime import datetime, timedelta
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
 
 EXPIRES_SOON = timedelta(days=14)
-STUCK_AFTER = timedelta(minutes=30)  # longer than any effect with its retries takes to answer
+STUCK_AFTER = timedelta(minutes=30)  # longer than any effect with its retries takes
 CONNECT_S = 3
 OVERDUE_AFTER = timedelta(minutes=1)
 STEP_SHOWN = timedelta(days=1)
 SKEW_SHOWN = timedelta(minutes=15)  # a worker whose clock differs reports it every ten minutes
-DEAD_ROWS_MAX = 10_000  # with 100,000, a look reads 18,000 blocks instead of 200
-DEAD_ROWS_PER_ENDPOINT_MAX = 5  # autovacuum comes far earlier
-OPEN_S_MAX = 60  # a transaction that is younger is not why
+DEAD_ROWS_MAX = 10_000  # with 100,000, a query reads 18,000 blocks instead of 200
+DEAD_ROWS_PER_ENDPOINT_MAX = 5  # autovacuum runs far earlier
+OPEN_S_MAX = 60  # a younger transaction is not the cause
 NAMED_MAX = 3
 LOOKED_AT_MAX = 200
 
@@ -48,24 +48,24 @@ async def check_use(stores: "Stores", settings: "Settings") -> list[Finding]:
 
 
 async def _events(stores: "Stores", settings: "Settings") -> Finding:
-    """Whether readers of events wait for a transaction that has not ended."""
+    """Whether readers of events wait for an open transaction."""
     lag = await stores.upkeep.event_lag()
     behind = timedelta(seconds=lag.seconds)
     if behind <= settings.late_after:
         return Finding("events", OK, "readers see every committed event")
     message = f"rules, alerts, webhooks and event streams are {span_in_words(behind)} behind"
-    if not lag.writers:  # it ended between the two looks
+    if not lag.writers:  # it ended between the two reads
         return Finding("events", WARNING, f"{message}, and nothing holds them back any more", "run doctor again")
     who, end = _transaction(lag.writers[0])
     return Finding("events", ERROR, f"{message}: {who} wrote events and has not committed", end)
 
 
 async def _dead_rows(stores: "Stores") -> list[Finding]:
-    """Whether looks for due endpoints pass many rows that nothing needs, and which transaction keeps them."""
+    """Whether queries for due endpoints scan many dead rows, and which transaction keeps them."""
     rows = await stores.upkeep.dead_rows()
     if rows.dead <= max(DEAD_ROWS_MAX, DEAD_ROWS_PER_ENDPOINT_MAX * rows.live):
         return []
-    message = f"{rows.dead:,} dead rows for {rows.live:,} endpoints make looks for due endpoints slow"
+    message = f"{rows.dead:,} dead rows for {rows.live:,} endpoints make queries for due endpoints slow"
     if rows.oldest is None or rows.oldest.open_s < OPEN_S_MAX:
         way_out = (
             "switch autovacuum on and run VACUUM schedule; if they stay, a superuser finds an open transaction of "
@@ -77,7 +77,7 @@ async def _dead_rows(stores: "Stores") -> list[Finding]:
 
 
 def _transaction(found: "OpenTransaction") -> tuple[str, str]:
-    """Which one it is, and how to end it."""
+    """Which transaction it is, and how to end it."""
     if found.pid is None:
         return (
             f"the prepared transaction {found.name!r}",
@@ -91,7 +91,7 @@ def _transaction(found: "OpenTransaction") -> tuple[str, str]:
 
 
 async def check_clock(stores: "Stores") -> list[Finding]:
-    """Steps of the database's clock in the last day, workers whose clock differs, and workflows that a step stopped."""
+    """Steps of the database clock in the last day, workers whose clock differs, and workflows stopped by a step."""
     from mainspring.cli.clock import span_text
     from mainspring.operations.clock import clock_status
 
@@ -104,21 +104,21 @@ async def check_clock(stores: "Stores") -> list[Finding]:
             f"{len(status.stopped)} workflow partition{plural} stopped until {relative(now, now + worst.ahead)}: "
             f"the ticks are {span_text(worst.ahead)} of the clock, because the clock was set back"
         )
-        way_out = "check that the clock is right, then let them go on: mainspring clock repair"
+        way_out = "check that the clock is right, then let them continue: mainspring clock repair"
         findings.append(Finding("clock steps", ERROR, message, way_out))
     steps = [each for each in status.reports if each.kind == "step" and now - each.at < STEP_SHOWN]
     if steps:
         message = (
-            f"the database's clock was set {len(steps)} time{'' if len(steps) == 1 else 's'} in the last day, last "
+            f"the database clock was set {len(steps)} time{'' if len(steps) == 1 else 's'} in the last day, last "
             f"{relative(now, steps[0].at)}: {span_text(steps[0].span)}; {steps[0].changed:,} runs were planned again"
         )
-        way_out = "let the machine set its clock by NTP, in small steps; details: mainspring clock show"
+        way_out = "synchronise the machine by NTP, in small steps; details: mainspring clock show"
         findings.append(Finding("clock steps", WARNING, message, way_out))
     differs = {each.worker: each for each in reversed(status.reports) if each.kind == "skew"}
     if recent := [each for each in differs.values() if abs(now - each.at) < SKEW_SHOWN]:
         names = [f"{each.worker} {span_text(each.span)}" for each in recent]
-        message = f"the clock of {_named('worker', names)} more than 30 s from the database's"
-        findings.append(Finding("clock steps", ERROR, message, "let every machine set its clock by NTP"))
+        message = f"the clock of {_named('worker', names)} more than 30 s from the database clock"
+        findings.append(Finding("clock steps", ERROR, message, "synchronise every machine by NTP"))
     return findings or [Finding("clock steps", OK, "the clock was not set in the last day")]
 
 
@@ -130,8 +130,8 @@ def _mail(subscriptions: list["Subscription"], settings: "Settings") -> list[Fin
     ]
     if not settings.smtp_url:
         if not by_mail:
-            return [Finding("mail", OK, "no mail server is set, and no alert goes by mail")]
-        message = f"{_named('alert', by_mail)} to be sent by mail, and no mail server is set"
+            return [Finding("mail", OK, "no mail server is configured, and no alert uses email")]
+        message = f"{_named('alert', by_mail)} to be sent by email, and no mail server is configured"
         return [
             Finding("mail", ERROR, message, "set MAINSPRING_SMTP_URL to smtp://host:port, and MAINSPRING_MAIL_FROM")
         ]
@@ -142,24 +142,24 @@ def _mail(subscriptions: list["Subscription"], settings: "Settings") -> list[Fin
         socket.create_connection((server.hostname or "", port), CONNECT_S).close()
     except OSError as fault:
         way_out = "start it, or correct MAINSPRING_SMTP_URL; then `mainspring alert test NAME`"
-        return [Finding("mail", ERROR, f"the mail server {where} does not answer: {fault.strerror or fault}", way_out)]
-    return [Finding("mail", OK, f"the mail server {where} answers")]
+        return [Finding("mail", ERROR, f"the mail server {where} does not respond: {fault.strerror or fault}", way_out)]
+    return [Finding("mail", OK, f"the mail server {where} responds")]
 
 
 def _webhooks(subscriptions: list["Subscription"]) -> list[Finding]:
     webhooks = [each for each in subscriptions if each.kind is SubscriptionKind.WEBHOOK]
     if given_up := [each.name for each in webhooks if each.disabled_reason]:
-        way_out = "mend the receiver, try it with `mainspring webhook test NAME`, then `webhook edit NAME --enable`"
-        message = f"{_named('webhook', given_up)} disabled, because nothing arrived for too long"
+        way_out = "fix the receiver, test it with `mainspring webhook test NAME`, then `webhook edit NAME --enable`"
+        message = f"{_named('webhook', given_up)} disabled, because deliveries failed for too long"
         return [Finding("webhooks", WARNING, message, way_out)]
     if failing := [each.name for each in webhooks if each.enabled and each.failing_since is not None]:
-        way_out = "see what the receiver says: mainspring webhook deliveries NAME"
-        return [Finding("webhooks", WARNING, f"{_named('webhook', failing)} failing at the moment", way_out)]
-    return [Finding("webhooks", OK, f"{len(webhooks)} there, none in trouble")]
+        way_out = "check the receiver's responses: mainspring webhook deliveries NAME"
+        return [Finding("webhooks", WARNING, f"{_named('webhook', failing)} failing", way_out)]
+    return [Finding("webhooks", OK, f"{len(webhooks)} configured, none failing")]
 
 
 async def _deliveries(stores: "Stores", now: datetime) -> list[Finding]:
-    """Messages of all tenants that wait: one notifier sends them all."""
+    """Waiting messages of all tenants: one notifier sends them all."""
     overdue = await stores.outbox.overdue(_ms(OVERDUE_AFTER), LOOKED_AT_MAX)
     if not overdue:
         return [Finding("deliveries", OK, "no webhook or alert message is overdue")]
@@ -169,21 +169,21 @@ async def _deliveries(stores: "Stores", now: datetime) -> list[Finding]:
         f"most of them, {overdue[0].count:,}, for {overdue[0].name!r}"
     )
     way_out = (
-        "start a notifier if none is alive (`mainspring serve` has one); else see what the receiver answers: "
-        "mainspring webhook deliveries NAME"
+        "start a notifier if none is running (`mainspring serve` has one); else check the receiver's "
+        "responses: mainspring webhook deliveries NAME"
     )
     return [Finding("deliveries", WARNING, message, way_out)]
 
 
 async def _people(stores: "Stores", settings: "Settings") -> list[Finding]:
     if not await stores.accounts.users():
-        return [Finding("accounts", OK, "no user yet; `mainspring user link` makes the link for the first owner")]
+        return [Finding("accounts", OK, "no users yet; `mainspring user link` creates the link for the first owner")]
     owners = [
         each for each in await stores.accounts.members(settings.tenant) if each.role is Role.OWNER and not each.disabled
     ]
     if not owners:
         message = f"tenant {settings.tenant!r} has no owner who can log in"
-        way_out = "make one: mainspring member add EMAIL --role owner"
+        way_out = "create one: mainspring member add EMAIL --role owner"
         return [Finding("accounts", WARNING, message, way_out)]
     return [Finding("accounts", OK, f"{len(owners)} owner{'' if len(owners) == 1 else 's'} of {settings.tenant!r}")]
 
@@ -192,11 +192,12 @@ async def _keys(stores: "Stores", settings: "Settings", now: datetime) -> list[F
     live = [each for each in await stores.credentials.api_keys(settings.tenant) if each.is_live(now)]
     ending = sorted((each for each in live if each.expires_at - now < EXPIRES_SOON), key=lambda each: each.expires_at)
     if not ending:
-        return [Finding("API keys", OK, f"{len(live)} live, none expires within {EXPIRES_SOON.days} days")]
-    message = (
-        f"{_named('key', [each.name for each in ending])} soon to end, the first {relative(now, ending[0].expires_at)}"
-    )
-    return [Finding("API keys", WARNING, message, "make new ones with `mainspring apikey create`, and hand them over")]
+        return [Finding("API keys", OK, f"{len(live)} active, none expires within {EXPIRES_SOON.days} days")]
+    first = relative(now, ending[0].expires_at)
+    message = f"{_named('key', [each.name for each in ending])} about to expire, the first {first}"
+    return [
+        Finding("API keys", WARNING, message, "create new ones with `mainspring apikey create`, and distribute them")
+    ]
 
 
 async def _workflows(stores: "Stores", settings: "Settings", now: datetime) -> list[Finding]:
@@ -210,8 +211,11 @@ async def _workflows(stores: "Stores", settings: "Settings", now: datetime) -> l
     active = await store.executions(settings.tenant, ExecutionFilter(status=Status.ACTIVE, limit=LOOKED_AT_MAX))
     stuck = [each.id for each in active if now - each.moved_at > STUCK_AFTER]
     if stuck:
-        message = f"{_named('execution', stuck)} active, but without a step for {format_duration(_ms(STUCK_AFTER))}"
-        way_out = "start a scheduler if none is alive: its ticker moves them; else look: mainspring execution show ID"
+        message = f"{_named('execution', stuck)} active, but without progress for {format_duration(_ms(STUCK_AFTER))}"
+        way_out = (
+            "start a scheduler if none is running: its ticker advances them; else inspect one: mainspring "
+            "execution show ID"
+        )
         return [Finding("workflows", WARNING, message, way_out)]
     if failed:
         message = f"{_named('execution', [each.id for each in failed])} failed, and waiting for a person"
@@ -221,7 +225,7 @@ async def _workflows(stores: "Stores", settings: "Settings", now: datetime) -> l
 
 
 async def _overdue(stores: "Stores") -> Finding | None:
-    """Work of workflows that waits for a writer, for its tick, or to be sent."""
+    """Workflow work that waits for a writer, for its tick, or to be sent."""
     from mainspring.ports.workflow_health import OVERDUE_AFTER, read_workflow_health
 
     found = await read_workflow_health(stores.flows)
@@ -238,18 +242,20 @@ async def _overdue(stores: "Stores") -> Finding | None:
         way_out = "see mainspring_tick_seconds; raise MAINSPRING_EXECUTIONS_PER_TICK, or use more partitions"
         return Finding("workflows", WARNING, message, way_out)
     if found.effect_age > OVERDUE_AFTER:
-        message = f"the oldest effect waits for {span_in_words(found.effect_age)} to be sent"
+        message = f"the oldest effect has been waiting to be sent for {span_in_words(found.effect_age)}"
         way_out = "start a scheduler if none is running: its dispatcher sends them"
         return Finding("workflows", WARNING, message, way_out)
     return None
 
 
 async def _proposals(stores: "Stores", settings: "Settings") -> list[Finding]:
-    """What waits for a person in the planner's mode ask; nothing where nothing was proposed."""
+    """Pending proposals of mode ask; nothing if there are none."""
     pending = await stores.proposals.count_pending(settings.tenant)
     if not pending:
         return []
-    message = f"{pending} proposal{' waits' if pending == 1 else 's wait'} for a person; nothing of it is applied"
+    message = (
+        f"{pending} proposal{' waits' if pending == 1 else 's wait'} for a decision; nothing is applied until then"
+    )
     way_out = "see them: mainspring proposals list; then `proposals approve` or `reject`"
     return [Finding("proposals", WARNING, message, way_out)]
 
@@ -257,7 +263,7 @@ async def _proposals(stores: "Stores", settings: "Settings") -> list[Finding]:
 def _retention(settings: "Settings") -> Finding:
     kept = {"runs": settings.keep_runs, "bodies": settings.keep_bodies, "events": settings.keep_events}
     said = ", ".join(f"{what} {format_duration(_ms(span))}" for what, span in kept.items())
-    return Finding("retention", OK, f"kept are {said}, and {settings.keep_runs_per_endpoint:,} runs of an endpoint")
+    return Finding("retention", OK, f"retention: {said}, and {settings.keep_runs_per_endpoint:,} runs of an endpoint")
 
 
 def _ms(span: timedelta) -> int:

@@ -1,4 +1,4 @@
-"""`mainspring apply`, `diff`, `export` and `schema`: what Mainspring does, as code."""
+"""`mainspring apply`, `diff`, `export` and `schema`: configuration as code."""
 
 import os
 import sys
@@ -24,28 +24,30 @@ Files = Annotated[
     list[str], typer.Argument(metavar="FILE", help="YAML documents; a folder is all of its documents, - is stdin.")
 ]
 Prune = Annotated[
-    bool, typer.Option("--prune", help="Archive what these documents' sources manage and they no longer describe.")
+    bool,
+    typer.Option("--prune", help="Archive entries that the sources of these documents manage and no longer describe."),
 ]
 TakeOver = Annotated[
-    bool, typer.Option("--take-over", help="Manage also what another source manages, instead of refusing.")
+    bool, typer.Option("--take-over", help="Take over entries that another source manages, instead of refusing.")
 ]
 Source = Annotated[
     str | None,
-    typer.Option("--source", metavar="NAME", help="Source of documents that name none; else the file's own name."),
+    typer.Option("--source", metavar="NAME", help="Source of documents that name none; default: the name of the file."),
 ]
 
 
 def apply(
     files: Files,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     prune: Prune = False,
     take_over: TakeOver = False,
     source: Source = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Make jobs, endpoints, rules, alerts, webhooks and workflows what documents describe.
+    """Apply documents: change jobs, endpoints, rules, alerts, webhooks and workflows to match.
 
-    All of it or nothing: a fault in any document leaves everything as it was. Applying the same again changes nothing.
+    All or nothing: an error in any document leaves everything unchanged. Applying the same documents again changes
+    nothing.
     """
     report = _apply(files, prune, take_over, source, output, dry_run=dry_run)
     show_report(report, output)
@@ -60,7 +62,7 @@ def diff(
 ) -> None:
     """Show what `apply` would change.
 
-    Ends with 0 if nothing would change, and with 7 if something would.
+    Exits with 0 if nothing would change, and with 7 if something would.
     """
     report = _apply(files, prune, take_over, source, output, dry_run=True)
     show_report(report, output)
@@ -70,15 +72,13 @@ def diff(
 
 
 def export(
-    source: Annotated[
-        str | None, typer.Option("--source", metavar="NAME", help="Only what this source manages.")
-    ] = None,
+    source: Annotated[str | None, typer.Option("--source", metavar="NAME", help="Only entries of this source.")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Write everything that documents describe as YAML, without what is so by default.
+    """Export everything that documents describe as YAML, without defaults.
 
-    One document for each source; `source: null` has what none manages. Secrets are not in it: ${stored} stands in
-    their place, and keeps what the database has when the document is applied to it. With -o json, a list of documents.
+    One document per source; `source: null` has entries without a source. Secrets are replaced by ${stored}, which keeps
+    the stored value when the document is applied. With -o json, a list of documents.
     """
     from mainspring.documents.export import export_documents
     from mainspring.documents.yaml_reader import read_documents
@@ -96,7 +96,7 @@ def export(
 
     documents = ask(work, remotely)
     if source is not None and not documents:
-        note(f"no configuration source {source!r} manages anything here; `mainspring export` shows all of them")
+        note(f"source {source!r} manages nothing here; `mainspring export` shows all sources")
     if output is Output.JSON:
         show_json(documents)
     else:
@@ -161,7 +161,7 @@ def show_faults(refused: "InvalidDocument", output: Output) -> None:
         return
     count = len(refused.faults)
     print(refused.in_full(), file=sys.stderr)
-    print(f"error: {count} fault{'' if count == 1 else 's'}; nothing was changed", file=sys.stderr)
+    print(f"error: {count} error{'' if count == 1 else 's'}; nothing was changed", file=sys.stderr)
 
 
 def show_report(report: "Applied", output: Output) -> None:
@@ -176,7 +176,7 @@ def show_report(report: "Applied", output: Output) -> None:
     if not report.steps:
         say(f"nothing to change: {counts or 'the documents describe nothing'}")
     else:
-        say(counts if report.written else f"would be: {counts}")
+        say(counts if report.written else f"plan: {counts}")
 
 
 def _show_step(step: "StepTaken") -> None:

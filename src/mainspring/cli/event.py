@@ -26,14 +26,14 @@ def events(
     kind: Annotated[
         str | None, typer.Option("--type", metavar="EVENT", help="Only events of this type: run.finished.")
     ] = None,
-    endpoint: Annotated[str | None, typer.Option("--endpoint", help="Only those of this endpoint.")] = None,
-    count: Annotated[int, typer.Option("-n", "--limit", min=0, max=100_000, help="The newest so many.")] = 50,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing events as they happen.")] = False,
+    endpoint: Annotated[str | None, typer.Option("--endpoint", help="Only events of this endpoint.")] = None,
+    count: Annotated[int, typer.Option("-n", "--limit", min=0, max=100_000, help="Number of newest events.")] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing events as they happen.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List what happened, oldest first; --follow goes on.
+    """List events, oldest first; --follow continues.
 
-    With --follow, -o json prints one object a line.
+    With --follow, -o json prints one object per line.
     """
     from mainspring.domain.event import EventType
 
@@ -65,21 +65,21 @@ def events(
         Column("BY", spare=True),
         Column("DETAIL", tail=True),
     )
-    show_table(columns, rows, "No event yet.")
+    show_table(columns, rows, "No events yet.")
 
 
 class EventSelection(NamedTuple):
-    """Which events; None is any."""
+    """A filter of events; None matches any."""
 
     kind: str | None
-    endpoint: str | None  # a name or an id; an id once it is looked up
+    endpoint: str | None  # a name or an id; an id once it is resolved
 
     def takes(self, event: "Event | EventView") -> bool:
         return self.kind in (None, event.type) and self.endpoint in (None, event.endpoint_id)
 
     @property
     def given(self) -> dict[str, Any]:
-        """As the API takes it."""
+        """In the form of the API."""
         return {"type": self.kind, "endpoint": self.endpoint}
 
 
@@ -97,7 +97,7 @@ async def _known(desk: "Desk", wanted: EventSelection) -> EventSelection:
 
 
 async def _latest(desk: "Desk", wanted: EventSelection, count: int) -> list["StoredEvent"]:
-    """The newest events, wanted or not: as many as are shown, or as the API looks through for a filter."""
+    """The newest events, matching or not: as many as are shown, or as the API reads for a filter."""
     reach = count if wanted == ANY else max(count, LOOKED_THROUGH_MAX)
     return await desk.stores.runs.latest_events(desk.tenant_id, reach)
 
@@ -127,7 +127,7 @@ def _follow_server(client: "Client", wanted: EventSelection, count: int, output:
 
 
 async def _follow(desk: "Desk", wanted: EventSelection, count: int, output: Output) -> None:
-    """The newest, then whatever comes; ends with the process."""
+    """The newest events, then new ones as they happen; ends with the process."""
     import asyncio
 
     from mainspring.event_feed import Feed

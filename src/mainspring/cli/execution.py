@@ -1,4 +1,4 @@
-"""`mainspring execution ...`: look at executions, order them about, send them events, prove their logs."""
+"""`mainspring execution ...`: read executions, send commands and events, verify their logs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,22 +26,26 @@ if TYPE_CHECKING:
 
 app = CommandApp("Executions: single runs through a workflow, with their logs.")
 
-LOG_PAGE = 1_000  # the longest that a server gives
+LOG_PAGE = 1_000  # the maximum of a server
 Id = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.")]
 
 
 @app.command("list")
 def list_executions(
-    workflow: Annotated[str | None, typer.Option("--workflow", help="Only those of this workflow.")] = None,
-    status: Annotated[str | None, typer.Option("--status", help=f"Only those that are {STATUSES}.")] = None,
-    correlation: Annotated[str | None, typer.Option("--correlation", help="Only those under this key.")] = None,
-    step: Annotated[str | None, typer.Option("--step", help="Only those at this step.")] = None,
-    version: Annotated[int | None, typer.Option("--version", min=1, help="Only those of this version.")] = None,
-    attention: Annotated[bool, typer.Option("--attention", help="Only those that wait for a person.")] = False,
+    workflow: Annotated[str | None, typer.Option("--workflow", help="Only executions of this workflow.")] = None,
+    status: Annotated[
+        str | None, typer.Option("--status", help=f"Only executions with this status: {STATUSES}.")
+    ] = None,
+    correlation: Annotated[
+        str | None, typer.Option("--correlation", help="Only executions under this correlation key.")
+    ] = None,
+    step: Annotated[str | None, typer.Option("--step", help="Only executions at this step.")] = None,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="Only executions of this version.")] = None,
+    attention: Annotated[bool, typer.Option("--attention", help="Only executions that wait for a person.")] = False,
     sort: Annotated[
         str, typer.Option("--sort", help="-created_at: newest first; created_at: oldest first.")
     ] = "-created_at",
-    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="At most this many.")] = 50,
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="Maximum number.")] = 50,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List executions, newest first by default."""
@@ -72,15 +76,15 @@ def list_executions(
         Column("OUTCOME", tail=True),
     )
     nothing = {
-        ExecutionFilter(limit=count): "No execution. Start one: mainspring workflow start WORKFLOW",
+        ExecutionFilter(limit=count): "No executions. Start one: mainspring workflow start WORKFLOW",
         ExecutionFilter(limit=count, in_need=True): "No execution waits for a person.",
     }
-    show_table(columns, rows, nothing.get(wanted, "No execution is like that."))
+    show_table(columns, rows, nothing.get(wanted, "No executions match."))
 
 
 @app.command("show")
 def show(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
-    """Show where an execution stands, and what may be done about it."""
+    """Show the state of an execution, and the commands it allows."""
     from mainspring.operations.executions import find_execution
     from mainspring.views.execution import ExecutionDetailView, load_execution_detail
 
@@ -148,9 +152,9 @@ def verify(
     execution_id: Annotated[str, typer.Argument(metavar="EXECUTION", help="Its id, or a file of `execution export`.")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Prove that a log is what was written; ends with 1 where it is not, and names the entry.
+    """Verify a log; exits with 1 if it was changed, and names the entry.
 
-    A file is checked without any database or server, and run again from its log.
+    A file is verified and replayed without any database or server.
     """
     from mainspring.operations.verification import verify_execution
     from mainspring.views.execution_log import VerdictView
@@ -180,10 +184,10 @@ def verify(
 @app.command("export")
 def export(
     execution_id: Id,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; standard output without it.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Output file; default: standard output.")] = None,
     force: Force = False,
 ) -> None:
-    """Write an execution with all that proves it: document, log, ticks, a signed checkpoint."""
+    """Export an execution with everything that proves it: document, log, ticks, a signed checkpoint."""
     import msgspec
 
     from mainspring.operations.execution_export import export_execution
@@ -208,12 +212,12 @@ def export(
 def replay(
     execution_id: Id,
     version: Annotated[
-        int | None, typer.Option("--version", min=1, help="With this version instead: what would it change?")
+        int | None, typer.Option("--version", min=1, help="Replay with this version, to see what it would change.")
     ] = None,
-    turns: Annotated[bool, typer.Option("--turns", help="Step through it turn by turn instead.")] = False,
+    turns: Annotated[bool, typer.Option("--turns", help="Step through it turn by turn.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run an execution again from its log, without calls or clock; ends with 1 where anything differs."""
+    """Replay an execution from its log, without calls or clock; exits with 1 if anything differs."""
     from mainspring.operations.executions import replay_execution, step_through
     from mainspring.views.execution_log import Replayed
 
@@ -224,7 +228,7 @@ def replay(
         )
         for frame in found_turns:
             state = frame.after
-            arrived = ", ".join(f"{each.kind.value} {each.type}" for each in frame.arrivals) or "nothing arrived"
+            arrived = ", ".join(f"{each.kind.value} {each.type}" for each in frame.arrivals) or "no arrivals"
             say(f"tick {frame.tick}: {arrived}; then {state.status.value} at {state.step!r}, vars {state.vars}")
         return
 
@@ -253,49 +257,53 @@ def replay(
 
 @app.command("pause")
 def pause(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
-    """Stop an execution before its next step, until it is resumed."""
+    """Pause an execution before its next step, until it is resumed."""
     _order(execution_id, "pause", reason, output)
 
 
 @app.command("resume")
 def resume(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
-    """Let a paused execution go on."""
+    """Resume a paused execution."""
     _order(execution_id, "resume", reason, output)
 
 
 @app.command("cancel")
 def cancel(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
-    """End an execution for good; what was not sent yet is withdrawn."""
+    """Cancel an execution for good; effects that were not sent yet are withdrawn."""
     _order(execution_id, "cancel", reason, output)
 
 
 @app.command("retry")
 def retry(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
-    """Run the step that failed once more; an effect keeps its key."""
+    """Run the failed step again; an effect keeps its idempotency key."""
     _order(execution_id, "retry", reason, output)
 
 
 @app.command("skip")
 def skip(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
-    """Go on after the step that failed or waits, with the reason as its result."""
+    """Continue after the step that failed or waits, with the reason as its result."""
     _order(execution_id, "skip", reason, output)
 
 
 @app.command("order")
 def order(
     verb: Annotated[str, typer.Argument(metavar="VERB", help="pause, resume, cancel, retry or skip.")],
-    workflow: Annotated[str | None, typer.Option("--workflow", help="Those of this workflow.")] = None,
-    status: Annotated[str | None, typer.Option("--status", help="Those that are so; else all that allow it.")] = None,
-    step: Annotated[str | None, typer.Option("--step", help="Those that stand at this step.")] = None,
-    version: Annotated[int | None, typer.Option("--version", min=1, help="Those of this version.")] = None,
-    correlation: Annotated[str | None, typer.Option("--correlation", help="Those under this key.")] = None,
+    workflow: Annotated[str | None, typer.Option("--workflow", help="Executions of this workflow.")] = None,
+    status: Annotated[
+        str | None, typer.Option("--status", help="Executions with this status; default: all that allow the command.")
+    ] = None,
+    step: Annotated[str | None, typer.Option("--step", help="Executions at this step.")] = None,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="Executions of this version.")] = None,
+    correlation: Annotated[
+        str | None, typer.Option("--correlation", help="Executions under this correlation key.")
+    ] = None,
     reason: Reason = "",
-    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=10_000, help="At most this many.")] = 1_000,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many, and show some of them.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=10_000, help="Maximum number.")] = 1_000,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count them, and show a sample.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Order many executions about at once, after showing how many they are."""
+    """Send a command to many executions, after showing how many match."""
     from mainspring.operations.bulk_executions import allowing, order_executions, preview_orders
     from mainspring.operations.executions import check_reason
     from mainspring.ports.workflows import ExecutionFilter
@@ -323,8 +331,8 @@ def order(
     if output is Output.TABLE:
         rows = [(each.id, each.workflow, each.status, each.step) for each in preview.sample]
         columns = (Column("ID"), Column("WORKFLOW", can_cut=True), Column("STATUS"), Column("STEP"))
-        show_table(columns, rows, f"No execution that this names allows {verb}.")
-        note(f"{found} in all" + (f", the newest {count} of them now" if found > count else ""))
+        show_table(columns, rows, f"No matching execution allows {verb}.")
+        note(f"{found} in total" + (f", the newest {count} of them now" if found > count else ""))
     if dry_run or not found:
         if output is Output.JSON:
             show_json({"dry_run": dry_run, "verb": verb, "count": found})
@@ -337,18 +345,18 @@ def order(
     if output is Output.JSON:
         show_json({"verb": verb, "ordered": ordered, "more": found > ordered == count})
     else:
-        say(f"ordered {verb} of {ordered} execution{'' if ordered == 1 else 's'}; it happens in the next ticks")
+        say(f"sent {verb} to {ordered} execution{'' if ordered == 1 else 's'}; it takes effect in the next ticks")
 
 
 @app.command("send")
 def send(
     to: Annotated[str, typer.Argument(metavar="TO", help="An execution's id, or the correlation key of running ones.")],
     type_: Annotated[str, typer.Argument(metavar="TYPE", help="Type of the event, such as reply.")],
-    data: Annotated[str, typer.Option("--data", metavar="JSON", help="What it carries, or @FILE.")] = "{}",
+    data: Annotated[str, typer.Option("--data", metavar="JSON", help="Data of the event, or @FILE.")] = "{}",
     event_id: Annotated[str, typer.Option("--id", help="Its id; a second event with the same id is ignored.")] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Send an event; it is taken in the next tick."""
+    """Send an event; it is processed in the next tick."""
     from mainspring.operations.executions import send_event
 
     given = read_data(data, "data")
@@ -361,12 +369,12 @@ def send(
     elif new:
         say(f"sent {type_!r} to {new} execution{'s' if new > 1 else ''}")
     else:
-        say(f"an event with the id {event_id!r} was sent before; nothing changed")
+        say(f"an event with the id {event_id!r} was already sent; nothing changed")
 
 
 @app.command("erase")
 def erase(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
-    """Erase the data of an execution that is over; its log still verifies, but cannot be replayed."""
+    """Erase the data of a finished execution; its log still verifies, but cannot be replayed."""
     from mainspring.operations.executions import erase_execution
 
     entries = ask(
@@ -390,9 +398,9 @@ def _awaited(execution: "ExecutionView", at: "datetime") -> str:
         case "event":
             return f"for an event until {until}"
         case "retry":
-            return f"to try again at {until}"
+            return f"to retry at {until}"
         case "effect":
-            return "for the answer to what it sent"
+            return "for the result of its effect"
         case _:
             return "-"
 

@@ -3,8 +3,8 @@
 in   {"now": "2025-01-01T00:00:00Z", "endpoint": {"id": "e1", "baseline_interval_ms": 60000}}
 out  {"next_run_at": "2025-01-01T00:01:00Z", "source": "baseline-interval", "trail": [...]}
 
-One line out for each line in, written at once; a line that cannot be explained gets `{"error": "..."}` in its place and
-the rest goes on. Fields that are missing or null take their defaults; fields nobody knows are left alone.
+One line out for each line in, written immediately; a line that cannot be explained gets `{"error": "..."}` in its place
+and the rest continues. Fields that are missing or null take their defaults; unknown fields are ignored.
 """
 
 import re
@@ -105,7 +105,7 @@ def explain_line(line: bytes) -> bytes:
         answer = _encode(_explained(line))
     except InvalidInput as refusal:
         answer = _encode({"error": str(refusal)})
-    except Exception as fault:  # the outermost loop: whatever one line does, the next one is read
+    except Exception as fault:  # the outermost loop: an error in one line must not stop the next
         answer = _encode({"error": f"this line cannot be explained: {type(fault).__name__}: {shown(str(fault))}"})
     return answer if answer.isascii() else harmless(answer.decode()).encode()
 
@@ -180,7 +180,7 @@ def _endpoint(state: EndpointState) -> Endpoint:
 
 
 def _interval_hint(state: IntervalHintState | None) -> IntervalHint | None:
-    """A hint whose parts are null is none. Whether its interval is within a hint's bounds is the governor's word."""
+    """A hint whose parts are null is no hint. Whether its interval is within bounds is decided by the governor."""
     if state is None or (state.interval_ms is None and state.expires_at is None):
         return None
     interval_ms = _whole(state.interval_ms, "hints.interval.interval_ms", 1, DURATION_MS_MAX)
@@ -214,7 +214,7 @@ def _whole(value: Number, field: str, low: int, high: int) -> int | None:
         unit = " ms" if field.endswith("_ms") else ""
         most = f" ({format_duration(high)})" if unit else ""
         raise InvalidInput(
-            f"{field} {shown(value)} is no whole number from {low} to {high}{unit}{most}; correct it", field=field
+            f"{field} {shown(value)} is not a whole number from {low} to {high}{unit}{most}; correct it", field=field
         )
     return int(value)
 

@@ -1,4 +1,4 @@
-"""`mainspring hint ...`: expiring advice on when an endpoint runs."""
+"""`mainspring hint ...`: temporary changes to when an endpoint runs."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 MILLISECOND = timedelta(milliseconds=1)
 
-app = CommandApp("Hints: expiring advice that changes when an endpoint runs.")
+app = CommandApp("Hints: temporary changes to when an endpoint runs.")
 
-Ttl = Annotated[str | None, typer.Option("--ttl", metavar="DURATION", help="How long the hint is good, at most 24h.")]
+Ttl = Annotated[str | None, typer.Option("--ttl", metavar="DURATION", help="How long the hint is valid, at most 24h.")]
 
 
 @app.command("interval")
 def interval(
     name: EndpointName,
-    every: Annotated[str, typer.Argument(metavar="DURATION", help="The interval to run at meanwhile: 30s.")],
+    every: Annotated[str, typer.Argument(metavar="DURATION", help="Temporary interval: 30s.")],
     ttl: Ttl = None,
     reason: Reason = "",
     output: OutputOption = Output.TABLE,
@@ -58,9 +58,9 @@ def oneshot(
     reason: Reason = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run once at an instant, if the schedule is not earlier.
+    """Run once at a time, unless the schedule is earlier.
 
-    The hint is good for 30m, or as long as --ttl says; its instant must lie within that.
+    The hint is valid for 30m, or for --ttl; its time must be within that.
     """
     from mainspring.domain.schedule.hint import ONE_SHOT_TTL_DEFAULT
     from mainspring.operations.endpoints import put_one_shot_hint
@@ -82,7 +82,7 @@ def oneshot(
 
 @app.command("clear")
 def clear(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Remove both hints; the schedule is back at once."""
+    """Remove both hints; the schedule applies again."""
     from mainspring.operations.endpoints import clear_hints
 
     _act(lambda desk: clear_hints(desk, name), lambda client: client.hints.clear(name), output)

@@ -1,4 +1,4 @@
-"""`mainspring import crontab`: what cron and curl did, as a document."""
+"""`mainspring import crontab`: convert curl and wget calls of a crontab into a document."""
 
 import os
 import sys
@@ -18,27 +18,31 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
     from mainspring.views.document import Applied
 
-app = CommandApp("Take over what other schedulers did.")
+app = CommandApp("Import from other schedulers.")
 
 
 @app.callback()
 def importing() -> None:
-    """Take over what other schedulers did."""
+    "Import from other schedulers."
 
 
 @app.command("crontab")
 def crontab(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A crontab; - is standard input: crontab -l | ... -")],
-    system: Annotated[bool, typer.Option("--system", help="It has a column of users, as /etc/crontab has.")] = False,
+    system: Annotated[bool, typer.Option("--system", help="The crontab has a user column, like /etc/crontab.")] = False,
     tz: Annotated[
         str | None,
-        typer.Option("--tz", metavar="ZONE", help="The time zone cron ran in, UTC by default: Europe/Berlin."),
+        typer.Option("--tz", metavar="ZONE", help="Time zone of the crontab, UTC by default: Europe/Berlin."),
     ] = None,
-    source: Annotated[str, typer.Option("--source", metavar="NAME", help="Who manages the endpoints.")] = "crontab",
-    apply: Annotated[bool, typer.Option("--apply", help="Also make the endpoints, instead of only showing.")] = False,
+    source: Annotated[
+        str, typer.Option("--source", metavar="NAME", help="Source that manages the endpoints.")
+    ] = "crontab",
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Also create the endpoints, instead of only showing them.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Turn a crontab's calls of curl and wget into a document.
+    """Convert a crontab's calls of curl and wget into a document.
 
     Nothing is written unless --apply is given. Remarks on standard error name each line that is left out, and why.
     """
@@ -55,7 +59,7 @@ def crontab(
     for remark in taken.remarks:
         note(remark)
     if not taken.endpoints:
-        note("nothing in it could be taken over")
+        note("no line could be converted")
         fail_unless(False)
     if apply:
         _apply(text, taken.secrets, output)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = CommandApp("Jobs: named groups of endpoints.")
 
-About = Annotated[str | None, typer.Option("--description", help="What its endpoints are for, in plain words.")]
+About = Annotated[str | None, typer.Option("--description", help="Purpose of its endpoints, in plain words.")]
 
 
 @app.command("add")
@@ -29,7 +29,7 @@ def add(
     description: About = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Add a job. `endpoint add --job NAME` also makes one."""
+    """Create a job. `endpoint add --job NAME` also creates one."""
     from mainspring.operations.jobs import add_job
     from mainspring.views.job import JobView
 
@@ -54,7 +54,7 @@ def list_jobs(output: OutputOption = Output.TABLE) -> None:
         return
     rows = [(job.name, job.status, job.description) for job in jobs]
     columns = (Column("NAME", can_cut=True), Column("STATE"), Column("DESCRIPTION", tail=True))
-    show_table(columns, rows, "No job yet. Add one: mainspring job add NAME")
+    show_table(columns, rows, "No jobs yet. Add one: mainspring job add NAME")
 
 
 @app.command("show")
@@ -92,13 +92,13 @@ def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
         for endpoint in endpoints
     ]
     columns = (Column("ENDPOINT", can_cut=True), Column("SCHEDULE", can_cut=True), Column("NEXT RUN"))
-    show_table(columns, rows, "It has no endpoint.")
+    show_table(columns, rows, "This job has no endpoints.")
 
 
 @app.command("edit")
 def edit(
     name: JobName,
-    rename: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    rename: Annotated[str | None, typer.Option("--name", help="New name.")] = None,
     description: About = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -119,13 +119,13 @@ def edit(
 
 @app.command("pause")
 def pause(name: JobName, output: OutputOption = Output.TABLE) -> None:
-    """Stop every endpoint of a job until it is resumed."""
+    """Pause every endpoint of a job until it is resumed."""
     _set_status(name, "paused", "paused job {name!r}; none of its endpoints runs", output)
 
 
 @app.command("resume")
 def resume(name: JobName, output: OutputOption = Output.TABLE) -> None:
-    """Let the endpoints of a job run again."""
+    """Resume the endpoints of a job."""
     _set_status(name, "active", "resumed job {name!r}", output)
 
 

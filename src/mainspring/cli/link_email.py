@@ -1,4 +1,4 @@
-"""Send a one-time link to its person, where a mail server is set."""
+"""Send a one-time link by email, if a mail server is configured."""
 
 from mainspring.domain.access.account import digest
 from mainspring.domain.errors import Conflict
@@ -7,14 +7,15 @@ from mainspring.settings import Settings
 
 
 async def post_link(settings: Settings, email: str, token: str) -> bool:
-    """False where no mail server is set, or there is no link. Raises Conflict where the mail cannot be sent."""
+    """False without a mail server or a link. Raises Conflict if the email cannot be sent."""
     if not settings.smtp_url or not token:
         return False
     from mainspring.domain.notify.subscription import DestinationKind
     from mainspring.wiring.outbound import open_messengers
 
     text = (
-        f"You are invited to a tenant on Mainspring. See what it is, and accept:\n\n{settings.site}/setup#token={token}"
+        "You are invited to a tenant on Mainspring. Open the link to see the invitation and accept it:"
+        f"\n\n{settings.site}/setup#token={token}"
         "\n\nThe link works once, within 24 hours. If you did not expect this email, ignore it."
     )
     mailer = open_messengers(settings)[DestinationKind.MAIL]

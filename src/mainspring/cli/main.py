@@ -1,4 +1,4 @@
-"""The `mainspring` command: what it offers, and nothing else. Each command is in the module of its noun."""
+"""The `mainspring` command with all its subcommands. Each command is in the module of its noun."""
 
 import os
 import sys
@@ -56,7 +56,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def mainspring(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_show_version)
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_show_version)
     ] = False,
     server: Annotated[
         str | None,
@@ -132,7 +132,7 @@ def explain() -> None:
     paused_until, failure_count, backoff (default or monitor), and hints: {"interval": {"interval_ms": 30000,
     "expires_at": "...", "reason": "..."}, "one_shot": {"next_run_at": "...", "expires_at": "..."}}.
 
-    A line that cannot be explained gets {"error": "..."} in its place, and the rest goes on.
+    A line that cannot be explained gets {"error": "..."} in its place, and the rest continues.
     """
     from mainspring.cli import explain as explaining
 
@@ -141,11 +141,11 @@ def explain() -> None:
 
 def main() -> None:
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started us: what would be printed goes nowhere
+        if getattr(sys, name) is None:  # closed by the parent process: output goes nowhere
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # until the process ends
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no • must not end a command
+            stream.reconfigure(errors="backslashreplace")  # a terminal without • must not end a command
     app(prog_name="mainspring")
 
 

@@ -1,4 +1,4 @@
-"""`mainspring mcp`: the tools of an AI assistant, on standard input and output."""
+"""`mainspring mcp`: MCP tools for an AI assistant, on standard input and output."""
 
 from typing import Annotated
 
@@ -12,13 +12,13 @@ from mainspring.domain.name import shown
 
 def mcp(
     scopes: Annotated[
-        str, typer.Option("--scopes", metavar="LIST", help="What the assistant may do: read, run, write, admin.")
+        str, typer.Option("--scopes", metavar="LIST", help="Scopes of the assistant: read, run, write, admin.")
     ] = "read,run,write",
 ) -> None:
     """Serve an AI assistant by the Model Context Protocol.
 
-    It speaks on standard input and output with the program that started it, and works with the database of this
-    environment, like every other command. Logs go to standard error. `serve` offers the same at /mcp, with API keys.
+    It talks on standard input and output to the program that started it, and works on the database of this environment,
+    like every other command. Logs go to standard error. `serve` offers the same at /mcp, with API keys.
     """
     complete(_serve(_read_scopes(scopes)))
 
@@ -43,5 +43,5 @@ def _read_scopes(text: str) -> frozenset[Scope]:
                 value=shown(word),
             )
     if not words:
-        raise InvalidInput("no scope was given; an assistant needs one to do anything: --scopes read", field="scopes")
+        raise InvalidInput("no scope was given; an assistant needs at least one: --scopes read", field="scopes")
     return frozenset(Scope(word) for word in words)

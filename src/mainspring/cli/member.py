@@ -1,4 +1,4 @@
-"""`mainspring member ...`: who belongs to the tenant (MAINSPRING_TENANT), and with which role."""
+"""`mainspring member ...`: members of the tenant (MAINSPRING_TENANT) and their roles."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
 app = CommandApp("Members of the tenant (MAINSPRING_TENANT) and their roles: owner, operator, viewer.")
 
-Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The member's e-mail address, or the user's id.")]
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The member's email address, or the user's id.")]
 RoleOption = Annotated[
     Role,
-    typer.Option("--role", help="viewer looks, operator also runs and changes, owner also manages keys and members."),
+    typer.Option(
+        "--role", help="viewer: read only; operator: also run and change; owner: also manage keys and members."
+    ),
 ]
 
 
 @app.command("list")
 def list_members(output: OutputOption = Output.TABLE) -> None:
-    """List the members of the tenant, and who was invited."""
+    """List the members of the tenant, and pending invitations."""
     from mainspring.operations.members import list_members as list_all
     from mainspring.views.account import MemberView
 
@@ -38,12 +40,12 @@ def list_members(output: OutputOption = Output.TABLE) -> None:
         (each.email, each.name, each.role if each.status == "active" else f"{each.role} ({each.status})")
         for each in members
     ]
-    show_table(columns, rows, "No member yet. Add one: mainspring member add EMAIL --role operator")
+    show_table(columns, rows, "No members yet. Add one: mainspring member add EMAIL --role operator")
 
 
 @app.command("add")
 def add(email: Email, role: RoleOption = Role.VIEWER, output: OutputOption = Output.TABLE) -> None:
-    """Invite somebody into the tenant. The person accepts by opening the link, which is emailed or printed."""
+    """Invite a person to the tenant. The person accepts by opening the link, which is emailed or printed."""
     from mainspring.cli.link_email import post_link
     from mainspring.domain.access.account import Proof
     from mainspring.operations.members import add_member
@@ -75,7 +77,7 @@ def add(email: Email, role: RoleOption = Role.VIEWER, output: OutputOption = Out
 
 @app.command("role")
 def set_role(email: Email, role: RoleOption, output: OutputOption = Output.TABLE) -> None:
-    """Give a member another role; it counts from the next request on."""
+    """Change the role of a member; it applies from the next request on."""
     from mainspring.operations.members import set_role as change_role
     from mainspring.views.account import MemberView
 
@@ -89,7 +91,7 @@ def set_role(email: Email, role: RoleOption, output: OutputOption = Output.TABLE
 
 @app.command("remove")
 def remove(email: Email, output: OutputOption = Output.TABLE) -> None:
-    """Remove a member, or take an invitation back; the user stays. A tenant keeps at least one owner."""
+    """Remove a member, or withdraw an invitation; the user account stays. A tenant keeps at least one owner."""
     from mainspring.operations.members import remove_member
     from mainspring.views.account import MemberView
 

@@ -1,7 +1,7 @@
-"""What a person or a program gets to see: sentences, JSON, errors. Tables are in `table`.
+"""Output for people and programs: sentences, JSON, errors. Tables are in `table`.
 
-Text from outside (names, reasons, errors, bodies) never acts on a terminal: what would is spelled out, and nothing is
-read as markup. Output goes to standard output; notes and errors go to standard error, so that output stays output.
+External text (names, reasons, errors, bodies) never acts on a terminal: control characters are escaped, and nothing is
+read as markup. Output goes to standard output; notes and errors go to standard error, so that output stays clean.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 from mainspring.domain.errors import MainspringError, NotFound
 from mainspring.domain.text import spelled_out
 
-# What shows the things of a kind, for who names one that is not there.
+# The command that lists a kind, for an unknown name.
 LISTS = {
     **{
         kind: f"{kind} list"
@@ -41,12 +41,12 @@ class Output(StrEnum):
 
 
 def say(text: str) -> None:
-    """One line for a person, written at once: processes that share a log must not write into each other's lines."""
+    """One line for a person, written in one call: processes that share a log must not mix their lines."""
     print(f"{spelled_out(text)}\n", end="")
 
 
 def note(text: str) -> None:
-    """One line beside the answer: advice, or what a person might want to know."""
+    """One note besides the output: advice or additional information."""
     print(f"note: {spelled_out(text)}\n", end="", file=sys.stderr)
 
 
@@ -55,7 +55,7 @@ def show_json(value: object) -> None:
 
 
 def as_json(value: object, *, indent: int | None = 2) -> str:
-    """JSON in which nothing acts on a terminal; letters of every script stay readable."""
+    """JSON without control characters for a terminal; text of every script stays readable."""
     separators = None if indent else (",", ":")
     return harmless(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, default=_view_as_json))
 
@@ -77,7 +77,7 @@ def harmless(text: str) -> str:
 
 
 def show_error(fault: MainspringError, output: Output) -> None:
-    """One line; of a document with several faults, one line for each before it."""
+    """One line; for a document with several errors, one line for each before it."""
     faults = getattr(fault, "faults", ())
     if output is Output.JSON:
         field = getattr(fault, "field", None) or getattr(fault, "setting", None) or getattr(fault, "kind", None)
@@ -88,7 +88,7 @@ def show_error(fault: MainspringError, output: Output) -> None:
     elif len(faults) > 1:
         for each in faults:
             print(spelled_out(str(each)), file=sys.stderr)
-        print(f"error: {len(faults)} faults; nothing was changed", file=sys.stderr)
+        print(f"error: {len(faults)} errors; nothing was changed", file=sys.stderr)
     else:
         kind = fault.kind if isinstance(fault, NotFound) and fault.suggestion is None else ""
         way_out = f"; `mainspring {LISTS[kind]}` lists those there are" if kind in LISTS else ""

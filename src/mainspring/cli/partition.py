@@ -1,4 +1,4 @@
-"""`mainspring partition ...`: where the partitions of workflows stand, and whether they are what was written."""
+"""`mainspring partition ...`: the state of workflow partitions, and verification of their content."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
     from mainspring.views.partition import PartitionStatus
 
-app = CommandApp("Partitions of workflows: their writers, and proofs of all they hold.")
+app = CommandApp("Partitions of workflows: writers, waiting work, verification.")
 
-Number = Annotated[int | None, typer.Argument(metavar="PARTITION", min=0, help="Its number; without it, all.")]
+Number = Annotated[
+    int | None, typer.Argument(metavar="PARTITION", min=0, help="Number of the partition; default: all.")
+]
 
 
 @app.command("list")
@@ -51,7 +53,7 @@ def list_partitions(output: OutputOption = Output.TABLE) -> None:
         Column("OVERDUE"),
         Column("NEXT WORK", tail=True),
     )
-    show_table(columns, rows, "No partition; the first execution that starts creates one.")
+    show_table(columns, rows, "No partitions; the first execution creates one.")
 
 
 @app.command("verify")
@@ -59,13 +61,13 @@ def verify(
     partition: Number = None,
     kept: Annotated[
         list[Path] | None,
-        typer.Option("--checkpoints", metavar="FILE", help="Checkpoints kept elsewhere; may be given several times."),
+        typer.Option("--checkpoints", metavar="FILE", help="Checkpoints kept elsewhere; repeatable."),
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Prove that partitions are what was written; ends with 1 where one is not, and names what is wrong.
+    """Verify partitions; exits with 1 if one was changed, and names what is wrong.
 
-    Finds deleted executions and, with checkpoints kept elsewhere, cut-off ticks and deleted checkpoints.
+    Finds deleted executions and, with checkpoints kept elsewhere, removed ticks and deleted checkpoints.
     """
     import msgspec
 
@@ -98,10 +100,10 @@ def verify(
 
 @app.command("checkpoints")
 def checkpoints(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; standard output without it.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Output file; default: standard output.")] = None,
     force: Force = False,
 ) -> None:
-    """Write the newest signed checkpoint of each partition, to keep where this database cannot be written."""
+    """Export the newest signed checkpoint of each partition, to keep outside of this database."""
     import msgspec
 
     from mainspring.operations.partitions import KeptCheckpoints, export_checkpoints
@@ -120,4 +122,4 @@ def checkpoints(
         file.write_bytes(text)
         say(f"wrote {len(found.checkpoints)} checkpoints to {file}")
     if not found.checkpoints:
-        note("no checkpoint was signed yet; a running ticker signs one a minute after its first tick at the latest")
+        note("no checkpoint was signed yet; a running ticker signs one within a minute of its first tick")

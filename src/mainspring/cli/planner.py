@@ -1,4 +1,4 @@
-"""`mainspring planner ...`: the process that judges finished runs, and how far it may go."""
+"""`mainspring planner ...`: the process that judges finished runs, and its modes."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
     from mainspring.views.planner import PlannerModes, PlannerSession
 
-app = CommandApp("The planner: judges finished runs, writes hints. Alone, the command runs one.")
+app = CommandApp("The planner: judges finished runs, writes hints. Without a subcommand, runs a planner.")
 app.info.no_args_is_help = False
 
 
 @app.callback(invoke_without_command=True)
 def planner(context: typer.Context) -> None:
-    """The planner: judges finished runs, writes hints. Alone, the command runs one."""
+    "The planner: judges finished runs, writes hints. Without a subcommand, runs a planner."
     if context.invoked_subcommand is None:
         run()
 
@@ -34,16 +34,16 @@ def planner(context: typer.Context) -> None:
 def run() -> None:
     """Run a planner alone, until it is stopped.
 
-    `serve` and `scheduler` have one already; any number of them may share one PostgreSQL.
+    `serve` and `scheduler` include one; any number of them may share one PostgreSQL database.
     """
     complete(_plan(current_settings()))
 
 
 @app.command("look")
 def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Let the model look at an endpoint now, whether it is due or not.
+    """Start a model session about an endpoint now, due or not.
 
-    Exits with 1 where the session failed, or was skipped because a limit is reached.
+    Exits with 1 if the session failed, or was skipped because a limit is reached.
     """
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.views.planner import PlannerSession
@@ -55,7 +55,7 @@ def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
             session = await open_look(settings, desk, model)(await find_endpoint(desk, name))
         if session is None:
             raise Conflict(
-                f"endpoint {name!r} is being looked at right now, or its job is not active; try again in a moment",
+                f"endpoint {name!r} is being analysed right now, or its job is not active; try again in a moment",
                 kind="endpoint",
                 name=name,
             )
@@ -72,22 +72,22 @@ def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 @app.command("mode")
 def mode(
     scope: Annotated[
-        str | None, typer.Argument(metavar="SCOPE", help="An endpoint, `tenant`, or `all`; without it, what is set.")
+        str | None, typer.Argument(metavar="SCOPE", help="An endpoint, `tenant`, or `all`; default: show what is set.")
     ] = None,
     wanted: Annotated[
         str | None,
         typer.Argument(metavar="MODE", help="live, ask (a person decides), shadow (record, change nothing) or off."),
     ] = None,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Also clear the hints and end the pauses of advice that are in force.")
+        bool, typer.Option("--undo", help="Also clear active hints and end active pauses of advice.")
     ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show or set where the planner is live, asks, is in shadow mode, or off.
+    """Show or set whether the planner is live, asks, is in shadow mode, or is off.
 
-    The strictest holds of what is set for everything, for the tenant and for the endpoint. `off` also stops sessions
-    in progress. Hints and pauses of advice that are in force stay, unless --undo is given. What `ask` proposed is
-    listed by `mainspring proposals list`; `shadow` and `off` withdraw it.
+    The strictest mode of everything, the tenant and the endpoint applies. `off` also stops running sessions. Active
+    hints and pauses of advice stay, unless --undo is given. `mainspring proposals list` lists what `ask` proposed;
+    `shadow` and `off` withdraw it.
     """
     from mainspring.operations.planner import advice_in_force, modes_of, undo_advice
     from mainspring.operations.rules import set_mode

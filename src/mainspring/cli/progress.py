@@ -1,7 +1,7 @@
-"""A bar on standard error for work that takes longer than two seconds, where a person watches; else nothing.
+"""A progress bar on standard error for work longer than two seconds, if a person watches.
 
-The bar is drawn by a thread of its own, so that work which knows nothing of it need not report: what is done can be
-measured from outside, such as the size of a file that grows. Standard output stays the command's answer.
+A separate thread draws the bar, so work need not report its progress: it can be measured from outside, for example by
+the size of a growing file. Standard output stays the command's output.
 """
 
 import sys
@@ -18,7 +18,7 @@ Measure = Callable[[], int]
 
 
 class Count:
-    """How much is done, for work that counts itself."""
+    """Progress of work that counts itself."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -36,7 +36,7 @@ def progress(
     stream: TextIO | None = None,
     after_s: float = AFTER_S,
 ) -> Iterator[Count]:
-    """Show `what` and how much of `total` is done, as `measure` or the count says; without a total, that it goes on."""
+    """Shows `what` and how much of `total` is done, by `measure` or the count; without a total, that it is running."""
     stream = stream or sys.stderr
     count = Count()
     if not stream.isatty():
@@ -54,11 +54,11 @@ def progress(
         yield count
     finally:
         ended.set()
-        drawer.join()  # whatever is printed next begins on a clean line
+        drawer.join()  # the next output starts on a clean line
 
 
 def size_of(file: Path) -> Measure:
-    """The bytes that a file has by now; once it was renamed, as many as it had at last."""
+    """The current size of a file; once it was renamed, its last size."""
     most = 0
 
     def measure() -> int:

@@ -1,4 +1,4 @@
-"""`mainspring proposals ...`: what advice would do in mode `ask`, and a person's decision about it."""
+"""`mainspring proposals ...`: advice in mode `ask`, and a person's decision about it."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
@@ -18,23 +18,25 @@ if TYPE_CHECKING:
     from mainspring.operations.proposals import Decided
     from mainspring.views.proposal import PlannerProposal
 
-NONE_YET = "No proposal is pending. `mainspring planner mode NAME ask` lets advice propose instead of act."
+NONE_YET = "No proposals are pending. `mainspring planner mode NAME ask` lets advice propose instead of act."
 ProposalIds = Annotated[list[str], typer.Argument(metavar="PROPOSAL...", help="Ids of proposals.")]
 
-app = CommandApp("Proposals: what advice would do in mode ask, for a person to approve or reject.")
+app = CommandApp("Proposals: advice in mode ask, to approve or reject.")
 
 
 @app.command("list")
 def list_proposals(
-    endpoint: Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Of this endpoint alone.")] = None,
+    endpoint: Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Only of this endpoint.")] = None,
     state: Annotated[
         str,
         typer.Option("--state", help="pending, approved, rejected, expired, superseded, withdrawn, or all."),
     ] = "pending",
-    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1000, help="The newest so many.")] = 50,
+    count: Annotated[
+        int, typer.Option("-n", "--limit", min=1, max=1000, help="Number of proposals, newest first.")
+    ] = 50,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List proposals, newest first: those that wait for a person, or with --state others."""
+    """List proposals, newest first: pending ones, or others with --state."""
     from mainspring.operations.proposals import check_state, proposal_filter
     from mainspring.views.proposal import load_proposals
 
@@ -64,7 +66,7 @@ def list_proposals(
         Column("PROPOSAL"), Column("ENDPOINT", can_cut=True), Column("STATE"), Column("WOULD", can_cut=True),
         Column("BY", can_cut=True), Column("EXPIRES", spare=True), Column("REASON", tail=True),
     )  # fmt: skip
-    show_table(columns, rows, NONE_YET if state == "pending" else "No such proposal.")
+    show_table(columns, rows, NONE_YET if state == "pending" else "No proposals match.")
 
 
 @app.command("show")
@@ -72,7 +74,7 @@ def show(
     proposal_id: Annotated[str, typer.Argument(metavar="PROPOSAL", help="Id of the proposal.")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show one proposal: what it would do, on whose advice and why, and what became of it."""
+    """Show one proposal: the change, its author and reason, and the decision."""
     from mainspring.operations.proposals import find_proposal
     from mainspring.views.proposal import PlannerProposal, load_proposals
 
@@ -102,10 +104,10 @@ def show(
 
 @app.command("approve")
 def approve(ids: ProposalIds, output: OutputOption = Output.TABLE) -> None:
-    """Apply proposals now, within the limits of this moment.
+    """Apply proposals now, within the current limits.
 
-    What a person set since a proposal was made wins: it is then refused, and stays pending. An expired proposal is
-    refused too.
+    What a person set since a proposal was made wins: the proposal is then refused and stays pending. An expired
+    proposal is refused too.
     """
     from mainspring.operations.proposals import approve_proposal
 

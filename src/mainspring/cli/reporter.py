@@ -1,8 +1,8 @@
 """The reporter of `serve`: one short line on the terminal for each failure, recovery and alert.
 
-It listens to the feed of the process, and only where a person watches. An endpoint that keeps failing is reported at
-its 1st, 2nd, 4th, 8th... failure in a row. A terminal that does not read (Ctrl-S) must not stop the scheduler: lines
-are written by a thread of their own, and dropped where it does not keep up.
+It listens to the event feed of the process, only on a terminal. An endpoint that keeps failing is reported at its 1st,
+2nd, 4th, 8th... consecutive failure. A terminal that does not read (Ctrl-S) must not stop the scheduler: a separate
+thread writes the lines, and drops them if it does not keep up.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ BACKLOG_MAX = 1_000  # lines
 
 
 class Reporter:
-    """`write` gets one line at a time; `tenant_id` is the one whose name is left out."""
+    """`write` gets one line at a time; the name of the tenant `tenant_id` is left out."""
 
     def __init__(self, stores: "Stores", feed: "Feed", tenant_id: str, write: Callable[[str], None]) -> None:
         self._stores = stores
         self._feed = feed
         self._tenant_id = tenant_id
         self._write = write
-        self._failing: set[str] = set()  # endpoints that were reported
+        self._failing: set[str] = set()  # reported endpoints
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
@@ -55,7 +55,7 @@ class Reporter:
                         if line := await self._line(stored.event):
                             self._write(line)
             except (CutOff, StoreUnavailable):
-                await asyncio.sleep(AWAY_S)  # too slow, or the database is away: go on with what happens then
+                await asyncio.sleep(AWAY_S)  # too slow, or the database is unavailable: continue with later events
 
     async def _line(self, event: Event) -> str | None:
         said = await self._said(event)
@@ -86,7 +86,7 @@ class Reporter:
             self._failing.discard(event.endpoint_id)
             return f"{await self._name(event)} recovered"
         count = event.data.get("failure_count")
-        if not isinstance(count, int) or count & (count - 1):  # none that counts, or not a power of two
+        if not isinstance(count, int) or count & (count - 1):  # not counted, or not a power of two
             return None
         self._failing.add(event.endpoint_id)
         run = await self._stores.runs.run(event.tenant_id, event.run_id)
@@ -100,7 +100,7 @@ class Reporter:
 
 
 def patient_writer(say: Callable[[str], None]) -> Callable[[str], None]:
-    """Lines for a terminal that may not read: a thread writes them, and beyond a backlog they are dropped."""
+    """Lines for a terminal that may not read: a thread writes them, and drops those beyond a backlog."""
     lines: Queue[str] = Queue(BACKLOG_MAX)
 
     def keep_writing() -> None:

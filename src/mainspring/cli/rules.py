@@ -1,4 +1,4 @@
-"""`mainspring rules ...`: what should happen when responses say something."""
+"""`mainspring rules ...`: conditions on responses and their actions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 
     RuleDocument = dict[str, object]
 
-app = CommandApp("Rules: what happens when responses say something.")
+app = CommandApp("Rules: conditions on responses and their actions.")
 
-MaybeEndpoint = Annotated[
-    str | None, typer.Argument(metavar="ENDPOINT", help="Name or id of the endpoint they belong to.")
-]
-OfJob = Annotated[str | None, typer.Option("--job", help="They belong to this whole job, not to one endpoint.")]
+MaybeEndpoint = Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Name or id of their endpoint.")]
+OfJob = Annotated[str | None, typer.Option("--job", help="Rules of this whole job, not of one endpoint.")]
 File = Annotated[
     Path | None, typer.Option("--file", "-f", help="YAML or JSON file with a list of rules; - is standard input.")
 ]
@@ -44,7 +42,7 @@ def check(
 ) -> None:
     """Check rules without adding them: syntax, types, names, bounds.
 
-    Without --endpoint or --job, names of siblings and targets are taken as they are.
+    Without --endpoint or --job, names of siblings and targets are accepted as given.
     """
     from mainspring.domain.rules.rule import rule_document
     from mainspring.operations.rules import InvalidRules, check_loose_rules, check_rules, find_owner
@@ -71,7 +69,7 @@ def check(
     if output is Output.JSON:
         show_json(rules)
     else:
-        say(f"{len(rules)} {'rule is' if len(rules) == 1 else 'rules are'} good")
+        say(f"{len(rules)} {'rule is' if len(rules) == 1 else 'rules are'} valid")
 
 
 @app.command("add")
@@ -79,24 +77,24 @@ def add(
     endpoint: MaybeEndpoint = None,
     job: OfJob = None,
     file: File = None,
-    name: Annotated[str | None, typer.Option("--name", help="What to call it; else rule-1, rule-2, ...")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the rule; default: rule-1, rule-2, ...")] = None,
     when: When = None,
     runs: Annotated[
-        int, typer.Option("--for", metavar="N", help="True on so many finished runs in a row; 1 by default.")
+        int, typer.Option("--for", metavar="N", help="Consecutive finished runs that must match; default 1.")
     ] = 1,
     interval: Annotated[
         str | None, typer.Option("--interval", metavar="DURATION", help="Run at this interval.")
     ] = None,
     ttl: Annotated[
-        str | None, typer.Option("--ttl", metavar="DURATION", help="How long, at most 24h; else 1h.")
+        str | None, typer.Option("--ttl", metavar="DURATION", help="How long, at most 24h; default 1h.")
     ] = None,
     run: Annotated[str | None, typer.Option("--run", help="Run once: now, or 'in 30s'.")] = None,
     pause: Annotated[str | None, typer.Option("--pause", help="Pause for a duration, or forever.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Wake it: end its pause.")] = False,
-    clear_hints: Annotated[bool, typer.Option("--clear-hints", help="Back to its own schedule.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume: end its pause.")] = False,
+    clear_hints: Annotated[bool, typer.Option("--clear-hints", help="Return to its own schedule.")] = False,
     target: Annotated[str | None, typer.Option("--target", metavar="NAME", help="Act on this sibling instead.")] = None,
     cooldown: Annotated[
-        str | None, typer.Option("--cooldown", metavar="DURATION", help="At most once in this time.")
+        str | None, typer.Option("--cooldown", metavar="DURATION", help="Minimum time between two firings.")
     ] = None,
     reason: Reason = "",
     output: OutputOption = Output.TABLE,
@@ -128,7 +126,7 @@ def add(
 
 @app.command("list")
 def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: OutputOption = Output.TABLE) -> None:
-    """List rules, what they do, when they last fired, and what is wrong with them."""
+    """List rules, their actions, when they last fired, and their errors."""
     from mainspring.operations.rules import find_owner, rules_of
     from mainspring.views.rule import RuleView
 
@@ -163,7 +161,7 @@ def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: Output
         Column("FIRED"),
         Column("TROUBLE", tail=True),
     )
-    show_table(columns, rows, "No rule yet.")
+    show_table(columns, rows, "No rules yet.")
 
 
 @app.command("remove")
@@ -174,14 +172,14 @@ def remove(
     everything: Annotated[bool, typer.Option("--all", help="Remove all rules of the endpoint or job.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Remove rules; hints they wrote stay until they expire."""
+    """Remove rules; their hints stay until they expire."""
     from mainspring.operations.rules import find_owner, remove_rules
 
     if job is not None and endpoint is not None:  # the first word was a rule, then
         names, endpoint = [endpoint, *(names or [])], None
     one_owner(endpoint, job)
     if not names and not everything:
-        raise InvalidInput("which rule? name one or more, or say --all", field="rule")
+        raise InvalidInput("no rule was named; name one or more, or give --all", field="rule")
 
     async def work(desk: "Desk") -> list[str]:
         return await remove_rules(desk, await find_owner(desk, endpoint, job), names or [])
@@ -190,7 +188,7 @@ def remove(
     if output is Output.JSON:
         show_json(removed)
     else:
-        say(f"removed {len(removed)}: {', '.join(removed)}" if removed else "there was no rule")
+        say(f"removed {len(removed)}: {', '.join(removed)}" if removed else "there were no rules")
 
 
 @app.command("test")
@@ -200,11 +198,11 @@ def replay(
     file: File = None,
     when: When = None,
     count: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=1000, help="The newest so many runs of the job.")
+        int, typer.Option("-n", "--limit", min=1, max=1000, help="Number of newest runs of the job.")
     ] = 50,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Replay recorded runs through rules: the stored ones, those of --file, or one --when.
+    """Replay recorded runs with rules: the stored ones, those of --file, or one --when.
 
     Runs of all endpoints of the job are replayed, since rules read siblings too. Nothing is changed. Ends with 1 where
     a rule could not be judged.
@@ -265,21 +263,21 @@ def _listed(file: Path, text: str) -> list[object]:
     except MarkedYAMLError as fault:
         mark = fault.problem_mark
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise InvalidInput(f"{file} is not YAML{place}: {fault.problem}; mend it there", field="file") from None
+        raise InvalidInput(f"{file} is not YAML{place}: {fault.problem}; correct it", field="file") from None
     except YAMLError as fault:
         raise InvalidInput(f"{file} is not YAML: {fault}", field="file") from None
     if isinstance(read, dict) and isinstance(read.get("rules"), list):
         read = read["rules"]
     if not isinstance(read, list) or not read:
         raise InvalidInput(
-            f"{file} holds no list of rules; write `- when: body.depth > 100` and, below it, `  interval: 30s`",
+            f"{file} has no list of rules; write `- when: body.depth > 100` and, below it, `  interval: 30s`",
             field="file",
         )
     return list(read)
 
 
 def _with_lines(refused: "InvalidRules", text: str) -> "InvalidRules":
-    """The same faults, each with the line that it stands in."""
+    """The same errors, each with its line."""
     from msgspec.structs import replace
 
     from mainspring.operations.rules import InvalidRules
@@ -287,7 +285,7 @@ def _with_lines(refused: "InvalidRules", text: str) -> "InvalidRules":
 
     try:
         read, lines = read_yaml(text)
-    except InvalidInput:  # what was read as rules may still be more than that takes
+    except InvalidInput:  # rules may be larger than that function accepts
         return refused
     above = () if isinstance(read, list) else ("rules",)
     found = []
@@ -299,17 +297,17 @@ def _with_lines(refused: "InvalidRules", text: str) -> "InvalidRules":
 
 def _documents(file: Path | None, options: dict[str, object]) -> list[object]:
     if file is not None and options.get("when") is not None:
-        raise InvalidInput("--file and --when say the same thing in two ways; give one of them", field="when")
+        raise InvalidInput("--file and --when exclude each other; give one of them", field="when")
     if file is not None:
         return read_documents(file)
     if options.get("when") is None:
-        raise InvalidInput("a rule needs its condition; give --when 'body.depth > 100', or --file", field="when")
+        raise InvalidInput("a rule needs a condition; give --when 'body.depth > 100', or --file", field="when")
     return [{key: value for key, value in options.items() if value not in (None, False, "")}]
 
 
 def one_owner(endpoint: str | None, job: str | None) -> None:
     if (endpoint is None) == (job is None):
-        raise InvalidInput("whose rules? name one endpoint, or give --job", field="endpoint")
+        raise InvalidInput("neither or both of endpoint and --job were given; give one of them", field="endpoint")
 
 
 @app.command("draft")
@@ -318,9 +316,9 @@ def draft(
     accept: Annotated[bool, typer.Option("--accept", help="Add the rules without asking.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Let the model draft rules from the endpoint's description, with a back-test; add them if you accept.
+    """Draft rules from the endpoint's description with the model, including a back-test; add them if you accept.
 
-    Nothing is added unless you say so. What is shown can also be saved to a file, changed, and added with `rules add`.
+    Nothing is added without confirmation. The output can also be saved to a file, changed, and added with `rules add`.
     """
     import sys
 
@@ -356,7 +354,7 @@ def draft(
     if output is Output.JSON:
         show_json({**drafted.as_json(), "added": accept})
     else:
-        say(f"added {len(documents)}" if accept else "nothing was added; --accept adds what is drafted")
+        say(f"added {len(documents)}" if accept else "nothing was added; --accept adds the drafted rules")
 
 
 def _as_yaml(documents: Sequence[object]) -> str:

@@ -25,23 +25,24 @@ app = CommandApp("One run: an attempt at one slot of an endpoint.")
 
 
 def runs(
-    name: Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Only those of this endpoint.")] = None,
-    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=10_000, help="At most this many.")] = 50,
+    name: Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Only runs of this endpoint.")] = None,
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=10_000, help="Maximum number.")] = 50,
     status: Annotated[
         str | None,
-        typer.Option("--status", help="Only those that ended so: success, timeout, ...; failed: in any way."),
+        typer.Option("--status", help="Only runs with this status: success, timeout, ...; failed: any failure."),
     ] = None,
     trigger: Annotated[
-        str | None, typer.Option("--trigger", help="Only those started by: schedule, manual, test, catch-up, retry.")
+        str | None,
+        typer.Option("--trigger", help="Only runs with this trigger: schedule, manual, test, catch-up, retry."),
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="RFC3339", help="Only those that started then or later.")
+        str | None, typer.Option("--since", metavar="RFC3339", help="Only runs that started at this time or later.")
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="RFC3339", help="Only those that started before.")
+        str | None, typer.Option("--until", metavar="RFC3339", help="Only runs that started before this time.")
     ] = None,
     before: Annotated[
-        str | None, typer.Option("--before", metavar="RUN", help="Only those older than this run.")
+        str | None, typer.Option("--before", metavar="RUN", help="Only runs older than this run.")
     ] = None,
     sort: Annotated[
         str, typer.Option("--sort", help="-started_at: newest first; started_at: oldest first.")
@@ -120,8 +121,8 @@ def _show_all(found: list["RunView"], nothing: str) -> None:
 @app.command("show")
 def show(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, as `mainspring runs` shows it.")],
-    body: Annotated[bool, typer.Option("--body", help="Print the response's body alone, as harmless text.")] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Print the body's bytes exactly as they were kept.")] = False,
+    body: Annotated[bool, typer.Option("--body", help="Print only the response body, as safe text.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the exact bytes of the stored body.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one run: how it ended, what came back, why it ran."""
@@ -198,7 +199,7 @@ def _why(run: "RunDetailView") -> list[str]:
 
 
 def _wanted(status: str | None, trigger: str | None, since: str | None, until: str | None) -> dict[str, Any]:
-    """The filters as a look takes them."""
+    """The filters of the list."""
     from mainspring.domain.run import RunTrigger
     from mainspring.ports.filters import StatusFilter
 

@@ -1,4 +1,4 @@
-"""Whether a scheduler is alive, so that a command can say that nothing will happen."""
+"""Whether a scheduler is running, so that a command can warn that nothing will happen."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`mainspring secret-key ...`: the key that secrets are sealed with."""
+"""`mainspring secret-key ...`: the key that encrypts secrets."""
 
 from typing import Annotated
 
@@ -8,12 +8,12 @@ from mainspring.cli.command import CommandApp, OutputOption, complete, current_s
 from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
 
-app = CommandApp("The key that secrets are sealed with, and its change.")
+app = CommandApp("The key that encrypts secrets, and its rotation.")
 
 
 @app.command("show")
 def show(output: OutputOption = Output.TABLE) -> None:
-    """Show which keys there are, by their ids, and how many values each of them seals.
+    """Show the keys by id, and how many values each of them encrypts.
 
     The key itself is never shown.
     """
@@ -24,25 +24,25 @@ def show(output: OutputOption = Output.TABLE) -> None:
         show_json([{"id": row.id, "seals": row.seals, "here": row.is_here, "values": row.values} for row in rows])
         return
     columns = (Column("KEY"), Column("DOES"), Column("VALUES"))
-    does = [("seals and opens" if row.seals else "opens") if row.is_here else "is missing" for row in rows]
+    does = [("encrypts and decrypts" if row.seals else "opens") if row.is_here else "is missing" for row in rows]
     show_table(columns, [(row.id, what, f"{row.values:,}") for row, what in zip(rows, does, strict=True)], "")
 
 
 @app.command("rotate")
 def rotate(
     settle: Annotated[
-        str, typer.Option("--settle", metavar="TIME", help="How long a write that is under way may take.")
+        str, typer.Option("--settle", metavar="TIME", help="How long a write in progress may take.")
     ] = "10s",
     shared_file: Annotated[
         bool, typer.Option("--shared-file", help="Workers on other machines read the same key file, or have both keys.")
     ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Put a new key in the place of the old one, while everything runs.
+    """Rotate the key while everything runs.
 
-    Makes a key in the key file, seals every secret again with it, and removes the old key. Killed in the middle, it
-    goes on where it is run again. Keys in MAINSPRING_SECRET_KEY are yours to put there: OLD,NEW in every process, then
-    NEW,OLD, then this command, then NEW.
+    Creates a key in the key file, encrypts every secret again with it, and removes the old key. If killed, run it again
+    to continue. Keys in MAINSPRING_SECRET_KEY are managed by you: OLD,NEW in every process, then NEW,OLD, then this
+    command, then NEW.
     """
     from mainspring.domain.duration import parse_duration_ms
     from mainspring.wiring.secret_rotation import rotate_key
@@ -53,11 +53,11 @@ def rotate(
     if output is Output.JSON:
         show_json({"id": done.key, "old": list(done.old), "values": done.values, "unreadable": done.unreadable})
         return
-    say(f"everything is sealed with key {done.key}; values sealed again: {done.values:,}")
+    say(f"everything is encrypted with key {done.key}; values encrypted again: {done.values:,}")
     if done.unreadable:
-        note(f"values that open with no key that is here, before and after: {done.unreadable:,}; set them again")
+        note(f"values that no key here decrypts, before and after: {done.unreadable:,}; set them again")
     old = ", ".join(done.old)
     if settings.secret_key:
         say(f"nothing needs key {old} any more; remove it from MAINSPRING_SECRET_KEY wherever that is set")
         return
-    say(f"key {old} is gone from {settings.key_file}; backups made until now need it, if you kept a copy")
+    say(f"key {old} was removed from {settings.key_file}; existing backups need it, so keep a copy")

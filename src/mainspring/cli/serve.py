@@ -28,14 +28,14 @@ def serve(
         str | None, typer.Option("--host", help="Address to listen on, instead of MAINSPRING_HOST.")
     ] = None,
     port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65_535, help="Port to listen on, over MAINSPRING_PORT.")
+        int | None, typer.Option("--port", min=0, max=65_535, help="Port to listen on, instead of MAINSPRING_PORT.")
     ] = None,
 ) -> None:
     """Run everything in one process, until it is stopped.
 
-    Scheduler, planner, notifier, janitor and the web server with /healthz, /readyz and /metrics. SIGTERM or Ctrl-C
-    lets runs in flight end (MAINSPRING_SHUTDOWN_GRACE) and gives back what did not; a second one ends at once.
-    On a terminal, each failure, recovery and alert is shown as one line.
+    Scheduler, planner, notifier, janitor and the web server with /healthz, /readyz and /metrics. SIGTERM or Ctrl-C lets
+    runs in flight finish (MAINSPRING_SHUTDOWN_GRACE) and releases the rest; a second one exits immediately. On a
+    terminal, each failure, recovery and alert is shown as one line.
     """
     given = {"host": host, "port": port}
     settings = current_settings().model_copy(update={name: value for name, value in given.items() if value is not None})
@@ -46,16 +46,16 @@ def serve(
 def scheduler() -> None:
     """Run the scheduler, the planner and the janitor, without a web server.
 
-    Any number of them may share one PostgreSQL.
+    Any number of them may share one PostgreSQL database.
     """
     raise_file_limit()
     complete(_schedule(current_settings()))
 
 
 def notifier() -> None:
-    """Run the notifier alone: webhooks and alerts.
+    """Run only the notifier: webhooks and alerts.
 
-    Any number of them may share one PostgreSQL; `serve` has one of its own.
+    Any number of them may share one PostgreSQL database; `serve` includes one.
     """
     from mainspring.wiring.workers import run_notifier
 
@@ -72,10 +72,10 @@ def notifier() -> None:
 
 
 def migrate(output: OutputOption = Output.TABLE) -> None:
-    """Bring the database's schema up to date.
+    """Migrate the database schema.
 
-    Every start does so too. It is safe while others run: a migration waits at most 250 ms for a lock, and is tried
-    again when a long transaction is in the way.
+    Every start does so too. It is safe while others run: a migration waits at most 250 ms for a lock, and is retried
+    while a long transaction blocks it.
     """
     settings = current_settings()
     facts = complete(_migrate(settings))
@@ -117,13 +117,13 @@ async def _serve(settings: "Settings") -> None:
             say(f"Mainspring {__version__} listening on {url}")
             say(f"Database: {masked(settings.url)}")
             if token:
-                say("Nobody can log in yet. Make the first owner with this link; it opens once, within 24 hours:")
+                say("There are no users yet. Create the first owner with this link; it works once, within 24 hours:")
                 say(f"  {link_of(settings, token, url)}")
                 if not has_pages():
                     say("The web UI is not built here, so the link shows no form until `make web`. Without it:")
                     say(f"  {_command()} user add you@example.com --password-stdin")
             if not one:
-                say("Nothing to run yet. In another terminal, add a first endpoint:")
+                say("There are no endpoints yet. In another terminal, add a first one:")
                 say(f"  {_command()} endpoint add hello --url https://example.com/ --every 30s")
             sys.stdout.flush()
 
@@ -132,7 +132,7 @@ async def _serve(settings: "Settings") -> None:
 
 
 def _reporters(settings: "Settings", running: "Running", notices: "NotificationWorkers") -> list["Reporter"]:
-    """Where a person watches, what goes wrong is shown; a log or a pipe has the log's own words."""
+    """On a terminal, problems are shown as lines; a log or a pipe gets log events."""
     if not sys.stdout.isatty():
         return []
     from mainspring.cli.reporter import Reporter, patient_writer
@@ -145,7 +145,7 @@ def _reporters(settings: "Settings", running: "Running", notices: "NotificationW
 
 
 async def _first_link(desk: "Desk") -> str:
-    """While there is no user, the one who started the process is the one who may make the first."""
+    """Without users, the person who started the process may create the first one."""
     from mainspring.operations.accounts import make_setup_link
     from mainspring.wiring.desk import open_password_hasher
 
@@ -172,7 +172,7 @@ async def _migrate(settings: "Settings") -> "StoreFacts":
 
 
 async def _warn_of_rivals(stores: "Stores", settings: "Settings") -> None:
-    """Two schedulers on one SQLite file are correct, but wait for each other: that is what PostgreSQL is for."""
+    """Two schedulers on one SQLite file are correct, but wait for each other: use PostgreSQL instead."""
     import structlog
 
     if not settings.url.startswith("sqlite"):
@@ -181,14 +181,15 @@ async def _warn_of_rivals(stores: "Stores", settings: "Settings") -> None:
     if rivals:
         structlog.get_logger().warning("second scheduler on sqlite", others=rivals)
         print(
-            f"warning: another scheduler ({rivals[0]}) already works on this SQLite file; both will run, but one is "
-            "enough on one machine: stop it, or set MAINSPRING_DATABASE_URL to a PostgreSQL for more than one",
+            f"warning: another scheduler ({rivals[0]}) already works on this SQLite file; both will run, "
+            "but one is enough on one machine: stop it, or set MAINSPRING_DATABASE_URL to a PostgreSQL "
+            "database for more than one",
             file=sys.stderr,
         )
 
 
 def _end_at_once_on_signals() -> None:
-    """Until the supervisor takes the signals over, nothing has started, so nothing has to be drained."""
+    """Until the supervisor handles signals, nothing has started, so nothing has to be drained."""
     import asyncio
     import os
     import signal
@@ -198,7 +199,7 @@ def _end_at_once_on_signals() -> None:
 
 
 def _command() -> str:
-    """How this program is called from the place where it was started."""
+    """The command that starts this program from the current directory."""
     if shutil.which("mainspring"):
         return "mainspring"
     return f"{sys.executable} -m mainspring" if sys.argv[0].endswith(".py") else sys.argv[0]

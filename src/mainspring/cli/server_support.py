@@ -1,29 +1,29 @@
-"""How far each command reaches: which operation of the API does the same, or why it works on this machine alone.
+"""Which API operation does the same as a command, or why the command works only locally.
 
-The reference prints it, so that a script with curl alone can do what the command line can; a test keeps it whole.
+The reference prints it, so that a script can do with curl what the command line does; a test keeps it complete.
 """
 
-# Why a command cannot work through a server. Each refuses `--server`, instead of doing something else than was meant.
+# Why a command cannot work through a server. Each refuses `--server`, instead of doing something unintended.
 HERE: dict[str, str] = {
     "serve": "it starts a server",
-    "demo": "it starts a server of its own",
+    "demo": "it starts its own server",
     "scheduler": "it starts a process that needs the database",
     "notifier": "it starts a process that needs the database",
     "planner run": "it starts a process that needs the database",
-    "mcp": "it speaks for the database beside it; a server has its own door for assistants at /mcp",
+    "mcp": "it works on the local database; a server offers MCP to assistants at /mcp",
     "migrate": "it changes the database's schema, which needs the database",
-    "doctor": "it looks at this machine, its settings and its database; a server tells how it is at /readyz",
+    "doctor": "it checks this machine, its settings and its database; a server reports its state at /readyz",
     "clock show": "it reads the database, which all tenants share",
     "clock repair": "it changes the database, which all tenants share",
-    "backup": "it reads the database whole",
-    "restore": "it makes a database",
-    "secret-key show": "it reads the keys, which are beside the database and in no server's answer",
-    "secret-key rotate": "it changes the keys, which are beside the database",
+    "backup": "it reads the whole database",
+    "restore": "it creates a database",
+    "secret-key show": "it reads the keys, which are local and in no server's response",
+    "secret-key rotate": "it changes the keys, which are local",
 }
-# What needs no database at all, and so does the same with and without a server.
+# Commands without a database, which do the same with and without a server.
 ANYWHERE: dict[str, str] = {
-    "explain": "it answers from what it is given",
-    "simulate": "it plays on this machine, with the same result; a server plays it too, at /api/v1/simulations",
+    "explain": "it computes from its input",
+    "simulate": "it runs on this machine, with the same result; a server runs it too, at /api/v1/simulations",
     "settings": "it shows the settings of this environment",
     "config show": "it shows the settings of this environment",
 }
@@ -89,7 +89,7 @@ BY_API: dict[str, tuple[str, ...]] = {
     "execution list": ("list_executions",),
     "execution show": ("read_execution",),
     "execution log": ("list_log",),
-    # A file of `execution export` is checked where it is, by no server.
+    # A file of `execution export` is verified locally, by no server.
     "execution verify": ("verify_execution",),
     "execution replay": ("replay_execution", "list_timeline"),
     "execution pause": ("pause_execution",),

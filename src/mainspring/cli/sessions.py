@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mainspring.views.planner import PlannerSession, Spend
 
 NONE_YET = (
-    "No session yet: a model looks at endpoints that have a description; `mainspring doctor` says how to add one."
+    "No sessions yet: a model analyses endpoints that have a description; `mainspring doctor` shows how to add one."
 )
 
 app = CommandApp("Sessions: what a language model saw, said and did.")
@@ -23,8 +23,10 @@ app = CommandApp("Sessions: what a language model saw, said and did.")
 
 @app.command("list")
 def list_sessions(
-    endpoint: Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Of this endpoint alone.")] = None,
-    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1000, help="The newest so many.")] = 20,
+    endpoint: Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Only of this endpoint.")] = None,
+    count: Annotated[
+        int, typer.Option("-n", "--limit", min=1, max=1000, help="Number of sessions, newest first.")
+    ] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List sessions, newest first, and what was spent this month."""

@@ -1,4 +1,4 @@
-"""`mainspring settings`: every setting, its value, its default and its meaning. No secret is ever among them."""
+"""`mainspring settings`: every setting with its value, default and description. Secrets are never shown."""
 
 import re
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ class SettingRow(NamedTuple):
 
 
 def settings(output: OutputOption = Output.TABLE) -> None:
-    """List every setting, its value, default and meaning.
+    """List every setting with its value, default and description.
 
     Settings are environment variables; secrets are masked.
     """
@@ -56,7 +56,7 @@ def settings(output: OutputOption = Output.TABLE) -> None:
 
 @app.command("show")
 def show(
-    origin: Annotated[bool, typer.Option("--origin", help="Also say where each value comes from.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Also show where each value comes from.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show every setting with its value, secrets masked.
@@ -93,7 +93,7 @@ def setting_rows(current: "Settings") -> list[SettingRow]:
 
 
 def written(value: object) -> str:
-    """A setting as it is written in the environment; a password in it is masked."""
+    """A setting as written in the environment; a password in it is masked."""
     from mainspring.domain.schedule.host_limit import HostLimit
 
     if value is None:
@@ -112,5 +112,5 @@ def written(value: object) -> str:
 
 
 def masked(url: str) -> str:
-    """A database URL without its password, wherever that stands."""
+    """A database URL without its password."""
     return _PASSWORD_PARAMETER.sub(rf"\1{MASK}", _PASSWORD.sub(rf"\1:{MASK}@", url))

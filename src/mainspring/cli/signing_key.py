@@ -1,4 +1,4 @@
-"""`mainspring signing-key ...`: the keys that calls are signed with."""
+"""`mainspring signing-key ...`: the keys that sign outgoing calls."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
     from mainspring.views.api_key import SigningKey, SigningKeyCreated
 
-app = CommandApp("Signing keys, by which targets know our calls.")
+app = CommandApp("Signing keys let targets verify calls.")
 
 
 @app.command("create")
 def create(output: OutputOption = Output.TABLE) -> None:
-    """Make a signing key and show its secret, once.
+    """Create a signing key and show its secret once.
 
-    Keys made before keep signing beside it until they are revoked.
+    Older keys keep signing as well until they are revoked.
     """
     from mainspring.operations.signing_keys import add_signing_key
     from mainspring.views.api_key import SigningKeyCreated
@@ -41,7 +41,7 @@ def create(output: OutputOption = Output.TABLE) -> None:
 
 @app.command("list")
 def list_keys(output: OutputOption = Output.TABLE) -> None:
-    """List the live signing keys, newest first."""
+    """List the active signing keys, newest first."""
     from mainspring.operations.signing_keys import list_signing_keys
     from mainspring.views.api_key import SigningKey
 
@@ -63,7 +63,7 @@ def revoke(
     key_id: Annotated[str, typer.Argument(metavar="KEY", help="Id of the key, as `signing-key list` shows it.")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """End a signing key; later calls are not signed with it."""
+    """Revoke a signing key; later calls are not signed with it."""
     from mainspring.operations.signing_keys import list_signing_keys, revoke_signing_key
 
     async def work(desk: "Desk") -> int:
@@ -78,6 +78,6 @@ def revoke(
     if output is Output.JSON:
         show_json({"id": key_id, "revoked": True, "live_keys": left})
         return
-    say(f"revoked {key_id}; {left} live key{'' if left == 1 else 's'} left")
+    say(f"revoked {key_id}; {left} active key{'' if left == 1 else 's'} left")
     if left == 0:
-        note("calls are not signed any more; make a key with `mainspring signing-key create`")
+        note("calls are not signed any more; create a key with `mainspring signing-key create`")

@@ -1,4 +1,4 @@
-"""`mainspring simulate`: play a scenario on a simulated clock, and check what it promises."""
+"""`mainspring simulate`: run a scenario on a simulated clock, and check its promises."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,21 +14,23 @@ from mainspring.cli.table import Column, show_table
 def simulate(
     scenario: Annotated[
         str | None,
-        typer.Argument(metavar="SCENARIO", help="One of ours by name, or a YAML file; else a list."),
+        typer.Argument(metavar="SCENARIO", help="A built-in scenario by name, or a YAML file; default: list them."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="What chance draws from; the same seed, the same trace.")] = 1,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, max=10_000, help="Play so many seeds, from --seed on.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of randomness; the same seed gives the same trace.")] = 1,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, max=10_000, help="Run this many seeds, starting with --seed.")
+    ] = 1,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page about the last one.")
+        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report of the last one.")
     ] = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Write every run and decision as lines of text.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Play a scenario: the real scheduler, planner and governor, on a simulated clock with scripted targets.
+    """Run a scenario: the real scheduler, planner and governor, on a simulated clock with scripted targets.
 
-    Hours pass in a moment. Ends with 1 where a check of the scenario fails; the seed that failed is named.
+    Hours pass in a moment. Exits with 1 if a check of the scenario fails; the failed seed is named.
     """
     from mainspring.simulation.checks import check_trace
     from mainspring.simulation.report import report as write_report
@@ -40,7 +42,7 @@ def simulate(
         if output is Output.JSON:
             show_json([{"name": name, "description": description} for name, description in rows])
             return
-        show_table((Column("SCENARIO"), Column("WHAT HAPPENS", tail=True)), rows, "There is none.")
+        show_table((Column("SCENARIO"), Column("WHAT HAPPENS", tail=True)), rows, "No scenarios.")
         return
     loaded = load_scenario(scenario)
     failed: dict[int, list[tuple[str, str]]] = {}

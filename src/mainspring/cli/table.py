@@ -1,7 +1,8 @@
-"""Tables that fit: what is short keeps its width, what can be spared goes first, long text goes below its row.
+"""Tables that fit the terminal: short columns keep their width, spare columns are dropped, long text goes below its
+row.
 
-In a pipe nothing is cut and every row is one line; on a terminal a row never wraps in the middle of a word.
-Cells are text from outside: they are spelled out before they are measured.
+In a pipe nothing is cut and every row is one line; on a terminal a row never wraps in the middle of a word. Cells are
+external text: control characters are escaped before they are measured.
 """
 
 import os
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 1_000_000
 GAP = 2
 CUT_WIDTH_MIN = 10
-TAIL_WIDTH_MIN = 30  # a sentence in less than this is a staircase
+TAIL_WIDTH_MIN = 30  # a sentence in less than this is unreadable
 
 STYLES = {
     "success": "green",
@@ -43,7 +44,7 @@ STYLES = {
 
 
 class Column(NamedTuple):
-    """`can_cut`: may be shortened. `spare`: left out where there is no room. `tail`: the last one, long text."""
+    """`can_cut`: may be shortened. `spare`: dropped without room. `tail`: the last one, long text."""
 
     heading: str
     can_cut: bool = False
@@ -52,7 +53,7 @@ class Column(NamedTuple):
 
 
 def show_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], nothing: str) -> None:
-    """Rows under headings; words that begin with a state's name are coloured on a terminal."""
+    """Rows under headings; words that start with a state's name are coloured on a terminal."""
     cells = [[spelled_out(cell) for cell in row] for row in rows]
     if not cells:
         print(nothing)
@@ -72,7 +73,7 @@ def show_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], nothing
 
 
 def show_fields(pairs: Iterable[tuple[str, str]]) -> None:
-    """Names and values, one pair a line; a long value goes on below itself."""
+    """Names and values, one pair per line; a long value continues below itself."""
     from rich.text import Text
 
     shown = [(name, spelled_out(value)) for name, value in pairs]
@@ -86,10 +87,11 @@ def show_fields(pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def _fitted(columns: Sequence[Column], natural: list[int], width: int) -> tuple[list[int], bool]:
-    """The width of each column, 0 for what is left out; and whether the tail goes below its row.
+    """The width of each column, 0 for a dropped one; and whether the tail goes below its row.
 
-    1. The tail gives its place up first: it may have what the others leave, or a line of its own.
-    2. Then spare columns go, from the right. 3. Then the widest of those that can be cut, as far as that goes.
+    1. The tail gives up its place first: it gets what the others leave, or a separate line.
+    2. Then spare columns are dropped, from the right.
+    3. Then the widest of those that can be cut are cut.
     """
     widths = list(natural)
     tail = len(columns) - 1 if columns[-1].tail else None
@@ -147,7 +149,7 @@ def _style(cell: str) -> str:
 
 
 def _console() -> tuple["Console", int]:
-    """Where to print, and how wide that is; COLUMNS overrides, as everywhere."""
+    """The console and its width; COLUMNS overrides it."""
     from rich.console import Console
 
     is_free = not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit()

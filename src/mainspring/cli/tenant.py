@@ -1,4 +1,4 @@
-"""`mainspring tenant ...`: what the tenant may use. Which tenant that is, MAINSPRING_TENANT says."""
+"""`mainspring tenant ...`: the tenant (MAINSPRING_TENANT) and its quotas."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,7 @@ app = CommandApp("The tenant (MAINSPRING_TENANT) and its quotas.")
 
 @app.command("show")
 def show(output: OutputOption = Output.TABLE) -> None:
-    """Show the quotas and what was used this month."""
+    """Show the quotas and the usage of this month."""
     from mainspring.operations.tenants import find_tenant
     from mainspring.views.tenant import TenantView
 
@@ -46,7 +46,7 @@ def list_tenants(output: OutputOption = Output.TABLE) -> None:
         show_json(tenants)
         return
     rows = [(tenant.id, tenant.name, f"{tenant.runs_this_month:,}") for tenant in tenants]
-    show_table((Column("TENANT"), Column("NAME", can_cut=True), Column("RUNS THIS MONTH")), rows, "No tenant.")
+    show_table((Column("TENANT"), Column("NAME", can_cut=True), Column("RUNS THIS MONTH")), rows, "No tenants.")
 
 
 @app.command("create")
@@ -54,10 +54,10 @@ def create(
     tenant_id: Annotated[
         str, typer.Argument(metavar="ID", help="1 to 63 of a-z, 0-9 and -; set it as MAINSPRING_TENANT.")
     ],
-    name: Annotated[str, typer.Option("--name", help="What to call it; default: its id.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Name of the tenant; default: its id.")] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Add a tenant, which sees nothing of the others."""
+    """Create a tenant, which is isolated from the others."""
     from mainspring.operations.tenants import add_tenant
     from mainspring.views.tenant import TenantView
 
@@ -73,22 +73,22 @@ def create(
 @app.command("set")
 def set_quotas(
     runs_per_month: Annotated[
-        str | None, typer.Option("--runs-per-month", metavar="N", help="Runs a month; none for no limit.")
+        str | None, typer.Option("--runs-per-month", metavar="N", help="Runs per month; none for no limit.")
     ] = None,
     tokens_per_month: Annotated[
-        str | None, typer.Option("--tokens-per-month", metavar="N", help="Model tokens a month; none for no limit.")
+        str | None, typer.Option("--tokens-per-month", metavar="N", help="Model tokens per month; none for no limit.")
     ] = None,
     endpoints_max: Annotated[
-        str | None, typer.Option("--endpoints-max", metavar="N", help="Endpoints at once; none for no limit.")
+        str | None, typer.Option("--endpoints-max", metavar="N", help="Number of endpoints; none for no limit.")
     ] = None,
     interval_min: Annotated[
-        str | None, typer.Option("--interval-min", metavar="DURATION", help="The least interval; none for no limit.")
+        str | None, typer.Option("--interval-min", metavar="DURATION", help="Minimum interval; none for no limit.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Change the quotas that are given.
+    """Change the given quotas.
 
-    What waited for a quota runs again at once, if the new one allows it.
+    Endpoints that waited for a quota run again if the new one allows it.
     """
     from msgspec.structs import replace
 

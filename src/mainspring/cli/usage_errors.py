@@ -1,4 +1,4 @@
-"""What is wrong with a command line, in our words: the parser's own speak of inputs, and show no way out."""
+"""Command-line errors in our words: the parser's own messages suggest no fix."""
 
 import re
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import IO, Any
 
-from typer._click.exceptions import (  # Typer shows them and gives them no public name
+from typer._click.exceptions import (  # Typer has no public names for them
     BadParameter,
     MissingParameter,
     NoSuchOption,
@@ -22,7 +22,7 @@ _CHOICE = re.compile(r"(?:Value error, )?'(.*)' is not one of (.*?)\.?", re.DOTA
 
 
 class UsageInJson(UsageError):
-    """The same for a program."""
+    """The error as JSON, for programs."""
 
     def show(self, file: IO[Any] | None = None) -> None:
         error = {"code": "usage", "message": self.format_message(), "field": None}
@@ -30,7 +30,7 @@ class UsageInJson(UsageError):
 
 
 def wants_json(args: Sequence[str]) -> bool:
-    """Whether `-o json` was asked for, as far as a command line that cannot be parsed tells."""
+    """Whether `-o json` was requested, as far as an invalid command line shows."""
     pairs = {("-o", "json"), ("--output", "json")} & set(pairwise(args))
     return bool(pairs or {"-ojson", "--output=json"} & set(args))
 
@@ -49,30 +49,30 @@ def in_our_words(fault: UsageError, args: Sequence[str]) -> UsageError:
 
 
 def unknown_command(fault: UsageError, name: str, known: tuple[str, ...]) -> UsageError:
-    near = did_you_mean(name, known, same=()) or "; --help lists those there are"
-    return UsageError(f"there is no command '{shown(name)}'{near}", fault.ctx)
+    near = did_you_mean(name, known, same=()) or "; --help lists all commands"
+    return UsageError(f"unknown command '{shown(name)}'{near}", fault.ctx)
 
 
 def _unknown(fault: NoSuchOption, args: Sequence[str]) -> str:
-    """Where it stands elsewhere, that its value stands alone, or which other one was meant."""
+    """Suggests the right place of an option, its positional form, or the nearest option."""
     wanted, ctx = fault.option_name, fault.ctx
-    said = f"there is no option '{shown(wanted)}'"
+    said = f"unknown option '{shown(wanted)}'"
     if ctx is None:
         return said
     path, _, rest = ctx.command_path.partition(" ")
     if ctx.parent is not None and wanted in _options(ctx.find_root().command):
-        return f"{said} here: it stands before the command, as in '{path} {wanted} ... {rest}'"
+        return f"{said} here: it goes before the command, as in '{path} {wanted} ... {rest}'"
     for names, command in (*_typed(ctx.command, args), *_below(ctx.command)):
         if wanted in _options(command):
-            return f"{said} here: it stands behind the command, as in '{ctx.command_path} {names} {wanted} ...'"
+            return f"{said} here: it goes after the command, as in '{ctx.command_path} {names} {wanted} ...'"
     arguments = [param for param in ctx.command.params if param.param_type_name == "argument"]
     for argument in arguments:
         if _is_about(argument, wanted.lstrip("-")):
             usage = " ".join(map(_metavar, arguments))
-            return f"{said}: {_metavar(argument)} stands without one, as in '{ctx.command_path} {usage}'"
+            return f"{said}: {_metavar(argument)} is positional, as in '{ctx.command_path} {usage}'"
     known = tuple(name.removeprefix("--") for name in _options(ctx.command) if name.startswith("--"))
     near = did_you_mean(wanted.lstrip("-"), known).replace("mean '", "mean '--")
-    return said + (near or "; --help lists those there are")
+    return said + (near or "; --help lists all options")
 
 
 def _options(command: Any) -> list[str]:  # Typer gives its commands no public class
@@ -80,7 +80,7 @@ def _options(command: Any) -> list[str]:  # Typer gives its commands no public c
 
 
 def _typed(group: Any, args: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """The command that the arguments lead to, with the names that do."""
+    """The command that the arguments lead to, with its names."""
     names: list[str] = []
     for word in args:
         if command := getattr(group, "commands", {}).get(word):
@@ -91,14 +91,14 @@ def _typed(group: Any, args: Sequence[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _below(group: Any) -> Iterator[tuple[str, Any]]:
-    """Every command of a group and of the groups in it, with the names that lead to it."""
+    """Every command of a group and its subgroups, with its names."""
     for name, command in getattr(group, "commands", {}).items():
         yield name, command
         yield from ((f"{name} {names}", each) for names, each in _below(command))
 
 
 def _is_about(argument: Any, wanted: str) -> bool:
-    """Whether an argument is what an option of that name would be: called so, or explained as a name or an id."""
+    """Whether an argument corresponds to an option of that name: by its name, or described as a name or an id."""
     is_named = wanted == _metavar(argument).lower()
     return is_named or (wanted in ("name", "id") and wanted in re.findall("[a-z]+", (argument.help or "").lower()))
 

@@ -1,4 +1,4 @@
-"""`mainspring user ...`: who may log in. Users belong to the installation; `member` says what they may do where."""
+"""`mainspring user ...`: people who can sign in. Users belong to the installation; `member` sets roles per tenant."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
     from mainspring.views.account import Invited, UserView
 
-app = CommandApp("Users, who log in with a password, a one-time link or single sign-on.")
+app = CommandApp("Users, who sign in with a password, a one-time link or single sign-on.")
 
-Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The user's e-mail address, or id.")]
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The user's email address, or id.")]
 PasswordStdin = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from standard input, one line.")
 ]
@@ -29,18 +29,19 @@ PasswordStdin = Annotated[
 
 @app.command("add")
 def add(
-    email: Annotated[str, typer.Argument(metavar="EMAIL", help="E-mail address, by which the user logs in.")],
-    name: Annotated[str, typer.Option("--name", help="What to call the user; default: from the address.")] = "",
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Email address, used to sign in.")],
+    name: Annotated[str, typer.Option("--name", help="Name of the user; default: from the address.")] = "",
     role: Annotated[
         Role | None, typer.Option("--role", help="Role in MAINSPRING_TENANT; default: owner for the first user.")
     ] = None,
     operator: Annotated[
-        bool, typer.Option("--operator", help="May see and make tenants and users; the first user may anyway.")
+        bool,
+        typer.Option("--operator", help="Allow listing and creating tenants and users; the first user may anyway."),
     ] = False,
     password_stdin: PasswordStdin = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Add a user, and print a link to set a password; or read one with --password-stdin.
+    """Create a user, and print a link to set a password; or read one with --password-stdin.
 
     The first user becomes owner of MAINSPRING_TENANT and operator of the installation.
     """
@@ -98,19 +99,19 @@ def list_users(output: OutputOption = Output.TABLE) -> None:
 
 @app.command("disable")
 def disable(email: Email, output: OutputOption = Output.TABLE) -> None:
-    """Keep a user from logging in; all sessions end at once. Keys that the user made stay."""
+    """Disable a user; all sessions end. API keys that the user created stay."""
     _show(_edit(email, True), "disabled", output)
 
 
 @app.command("enable")
 def enable(email: Email, output: OutputOption = Output.TABLE) -> None:
-    """Let a disabled user log in again."""
+    """Enable a disabled user."""
     _show(_edit(email, False), "enabled", output)
 
 
 @app.command("reset-factor")
 def reset_factor(email: Email, output: OutputOption = Output.TABLE) -> None:
-    """Take a user's second factor away, for one who has lost the app and the recovery codes."""
+    """Remove a user's second factor, if the app and the recovery codes are lost."""
     from mainspring.operations.accounts import find_user
     from mainspring.operations.second_factor import reset
     from mainspring.views.account import UserView
@@ -128,7 +129,7 @@ def reset_factor(email: Email, output: OutputOption = Output.TABLE) -> None:
 def password(email: Email, password_stdin: PasswordStdin = False, output: OutputOption = Output.TABLE) -> None:
     """Set a user's password; all sessions of the user end.
 
-    It is asked for on the terminal, or read from standard input with --password-stdin.
+    The password is prompted for on a terminal, or read from standard input with --password-stdin.
     """
     from mainspring.operations.accounts import set_password
     from mainspring.views.account import Invited, UserView
@@ -146,13 +147,13 @@ def password(email: Email, password_stdin: PasswordStdin = False, output: Output
 @app.command("link")
 def link(
     email: Annotated[
-        str | None, typer.Argument(metavar="EMAIL", help="Whose password to set; nobody: for the first owner.")
+        str | None, typer.Argument(metavar="EMAIL", help="Email address of the user; default: the first owner.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Print a link by which a user sets a password; it opens once, within 24 hours.
+    """Print a link with which a user sets a password; it works once, within 24 hours.
 
-    Without EMAIL it makes the first owner, and only while there is no user.
+    Without EMAIL it creates the first owner, and only while there are no users.
     """
     from mainspring.operations.accounts import make_link, make_setup_link
     from mainspring.views.account import Invited
@@ -172,7 +173,7 @@ def link(
 
 
 def link_of(settings: "Settings", token: str, url: str = "") -> str:
-    """Behind the #, where no server and no log sees it."""
+    """In the fragment, which no server or log sees."""
     site = settings.public_url.rstrip("/") or url or server_in_use() or settings.site
     return f"{site}/setup#token={token}"
 
@@ -180,14 +181,14 @@ def link_of(settings: "Settings", token: str, url: str = "") -> str:
 def read_password() -> str:
     line = sys.stdin.readline()
     if not line:
-        raise InvalidInput("no password came on standard input; write it there, as one line", field="password")
+        raise InvalidInput("no password was given on standard input; write it there, as one line", field="password")
     return line.rstrip("\r\n")
 
 
 def _ask_password() -> str:
     if not sys.stdin.isatty():
         raise InvalidInput(
-            "there is no terminal to ask for the password; give it with --password-stdin", field="password"
+            "there is no terminal to prompt for the password; give it with --password-stdin", field="password"
         )
     return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
 
@@ -252,6 +253,6 @@ def _show_link(url: str, rest: dict[str, object], output: Output) -> None:
         show_json({**rest, "link": url})
         return
     say(url)
-    note("the link opens once, within 24 hours; who has it sets the password")
+    note("the link works once, within 24 hours; anyone who has it can set the password")
     if not (current_settings().public_url or server_in_use()):
-        note("where the server listens elsewhere, put its address before /setup, or set MAINSPRING_PUBLIC_URL to it")
+        note("if the server listens elsewhere, put its URL before /setup, or set MAINSPRING_PUBLIC_URL to it")

@@ -1,4 +1,4 @@
-"""`mainspring webhook ...`: receivers of events, outside."""
+"""`mainspring webhook ...`: external receivers of events."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,28 +29,30 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
     from mainspring.views.notification import DeliveryTest, DeliveryView, WebhookCreated, WebhookView
 
-app = CommandApp("Webhooks: receivers of events, outside.")
+app = CommandApp("Webhooks: external receivers of events.")
 
 WebhookName = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Name or id of the webhook.")]
 DeliveriesThatAre = Annotated[
     str | None,
-    typer.Option("--status", help="Only those that are: pending, delivered, failed, held, digested, dropped."),
+    typer.Option(
+        "--status", help="Only deliveries in this state: pending, delivered, failed, held, digested, dropped."
+    ),
 ]
 Types = Annotated[
     list[str] | None,
-    typer.Option("--type", metavar="EVENT", help="An event, or a family such as run.*; repeatable. All if none."),
+    typer.Option("--type", metavar="EVENT", help="An event, or a family such as run.*; repeatable. Default: all."),
 ]
 
 
 @app.command("add")
 def add(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where to send events.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL that receives events.")],
     types: Types = None,
-    name: Annotated[str, typer.Option("--name", help="What to call it; the host if not given.")] = "",
-    description: Annotated[str, typer.Option("--description", help="What it is for.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Name of the webhook; default: the host.")] = "",
+    description: Annotated[str, typer.Option("--description", help="Description.")] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Send events to a URL from now on, and show the secret they are signed with, once."""
+    """Send events to a URL from now on, and show the signing secret once."""
     from mainspring.operations.webhooks import WebhookDraft, add_webhook
     from mainspring.views.notification import WebhookCreated
     from mainspring.wiring.desk import new_signing_secret
@@ -78,7 +80,7 @@ def add(
 
 @app.command("list")
 def list_webhooks(output: OutputOption = Output.TABLE) -> None:
-    """List the webhooks and how delivery to them goes."""
+    """List the webhooks with their delivery statistics."""
     from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import list_subscriptions
     from mainspring.views.notification import WebhookView
@@ -98,7 +100,7 @@ def list_webhooks(output: OutputOption = Output.TABLE) -> None:
         Column("EVENTS", can_cut=True),
         Column("URL", tail=True),
     )
-    show_table(columns, rows, "No webhook yet. Add one: mainspring webhook add https://example.com/hook")
+    show_table(columns, rows, "No webhooks yet. Add one: mainspring webhook add https://example.com/hook")
 
 
 @app.command("show")
@@ -117,19 +119,22 @@ def show(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
 @app.command("edit")
 def edit(
     name: WebhookName,
-    url: Annotated[str | None, typer.Option("--url", help="Where to send events.")] = None,
+    url: Annotated[str | None, typer.Option("--url", help="URL that receives events.")] = None,
     types: Types = None,
-    rename: Annotated[str | None, typer.Option("--name", help="Another name.")] = None,
-    description: Annotated[str | None, typer.Option("--description", help="What it is for.")] = None,
+    rename: Annotated[str | None, typer.Option("--name", help="New name.")] = None,
+    description: Annotated[str | None, typer.Option("--description", help="Description.")] = None,
     enabled: Annotated[
-        bool | None, typer.Option("--enable/--disable", help="Enabled again, it gets what happens from then on.")
+        bool | None, typer.Option("--enable/--disable", help="Enable or disable; once enabled it receives new events.")
     ] = None,
     new_secret: Annotated[
-        bool, typer.Option("--new-secret", help="Replace the secret; the old one signs beside it until the next time.")
+        bool,
+        typer.Option(
+            "--new-secret", help="Replace the secret; the old one keeps signing as well until the next replacement."
+        ),
     ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Change what is given about a webhook."""
+    """Change a webhook."""
     from msgspec.structs import replace
 
     from mainspring.operations.webhooks import edit_webhook
@@ -159,7 +164,7 @@ def edit(
 
 @app.command("delete")
 def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
-    """Delete a webhook; what was on its way to it is not sent any more."""
+    """Delete a webhook; pending messages are not sent any more."""
     from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import delete_subscription
     from mainspring.views.view import Deleted
@@ -177,7 +182,7 @@ def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("test")
 def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
-    """Send a test message now, from here, and tell how it went."""
+    """Send a test message now, from this machine, and show the result."""
     from mainspring.operations.webhooks import test_webhook
     from mainspring.views.notification import DeliveryTest
     from mainspring.wiring.outbound import open_caller
@@ -198,12 +203,14 @@ def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("deliveries")
 def deliveries(
-    name: Annotated[str | None, typer.Argument(metavar="WEBHOOK", help="Of this webhook alone.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="WEBHOOK", help="Only of this webhook.")] = None,
     status: DeliveriesThatAre = None,
-    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="The newest so many.")] = 20,
+    count: Annotated[
+        int, typer.Option("-n", "--limit", min=1, max=1_000, help="Number of messages, newest first.")
+    ] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List messages to webhooks, newest first, and what the receiver said; without a name, those of alerts too."""
+    """List messages to webhooks, newest first, with the receiver's response; without a name, also those of alerts."""
     from mainspring.operations.subscriptions import list_deliveries
     from mainspring.operations.webhooks import find_webhook
     from mainspring.ports.notifications import DeliveryFilter
@@ -230,7 +237,7 @@ def redeliver(
     delivery_id: Annotated[str, typer.Argument(metavar="DELIVERY", help="Id, as `webhook deliveries` shows it.")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Send a message that ended once more, with the id it had."""
+    """Send a finished message again, with the same id."""
     from mainspring.operations.subscriptions import redeliver as send_again
     from mainspring.views.notification import DeliveryView
 
@@ -265,10 +272,10 @@ def show_deliveries(found: Sequence["DeliveryView"], output: Output) -> None:
         Column("EVENT"),
         Column("STATUS"),
         Column("TRIES"),
-        Column("LAST TRY", spare=True),
+        Column("LAST ATTEMPT", spare=True),
         Column("ANSWER", tail=True),
     )
-    show_table(columns, rows, "Nothing was sent yet.")
+    show_table(columns, rows, "No messages yet.")
 
 
 def _show_test(tested: "DeliveryTest", name: str, output: Output) -> None:

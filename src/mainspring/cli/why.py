@@ -1,4 +1,4 @@
-"""`mainspring why` and `mainspring next`: the decision with its trail, in words, and what comes after it."""
+"""`mainspring why` and `mainspring next`: the decision with its trail, in words, and the upcoming runs."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """Explain when an endpoint runs next, and why.
 
-    Every candidate of the decision is named, with what it asked for and why it won or lost. For an endpoint that is
-    due and has not started: what it waits for, how many wait with it, and which setting to change.
+    Every candidate of the decision is named, with what it asked for and why it won or lost. For a due endpoint that has
+    not started: what it waits for, how many wait with it, and which setting to change.
     """
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.views.why import DecisionView, load_decision
@@ -44,16 +44,16 @@ def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 
 def next_runs(
     name: EndpointName,
-    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=10_000, help="How many runs.")] = 20,
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=10_000, help="Number of runs.")] = 20,
     assumption: Annotated[
         str | None,
-        typer.Option("--if", metavar="failures=N", help="As if N runs in a row had failed, and all that follow."),
+        typer.Option("--if", metavar="failures=N", help="As if N consecutive runs had failed, and all that follow."),
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the next runs of an endpoint, or what would be.
+    """Show the upcoming runs of an endpoint, or a what-if.
 
-    Each run is taken to start on its slot and to succeed; with --if failures=N, to fail.
+    Each run is assumed to start on its slot and to succeed; with --if failures=N, to fail.
     """
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.operations.preview import preview

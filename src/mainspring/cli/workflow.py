@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 SECONDS = "%Y-%m-%d %H:%M:%S UTC"
 
-app = CommandApp("Workflows: steps over days, proven by their log.")
+app = CommandApp("Workflows: steps over days, with a verifiable log.")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The document, YAML or JSON; - reads standard input.")]
 Name = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Name of the workflow.")]
-Version = Annotated[
-    int | None, typer.Option("--version", min=1, help="This version of it; the newest without this option.")
+Version = Annotated[int | None, typer.Option("--version", min=1, help="Version; default: the newest.")]
+Input = Annotated[
+    str, typer.Option("--input", metavar="JSON", help="Input of the execution: '{\"order\": 7}', or @FILE.")
 ]
-Input = Annotated[str, typer.Option("--input", metavar="JSON", help="What it starts with: '{\"order\": 7}', or @FILE.")]
 
 
 @app.command("check")
 def check(file: File, output: OutputOption = Output.TABLE) -> None:
-    """Check a document without publishing it; every fault is told with its path and line."""
+    """Check a document without publishing it; every error is shown with its path and line."""
     from mainspring.settings import load_settings
     from mainspring.views.workflow import WorkflowRules
     from mainspring.workflow.document import parse_text
@@ -64,7 +64,7 @@ def check(file: File, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("publish")
 def publish(file: File, output: OutputOption = Output.TABLE) -> None:
-    """Publish a document as the next version of its workflow; executions under way keep theirs."""
+    """Publish a document as the next version of its workflow; running executions keep their version."""
     from mainspring.operations.workflows import publish_workflow
     from mainspring.views.workflow import WorkflowPublished
 
@@ -88,7 +88,7 @@ def publish(file: File, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("list")
 def list_workflows(
-    archived: Annotated[bool, typer.Option("--archived", help="Those that were archived instead.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="List archived workflows instead.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List workflows by name, with their newest version."""
@@ -104,13 +104,13 @@ def list_workflows(
         return
     rows = [(each.name, str(each.version), str(each.step_count), each.description) for each in found]
     columns = (Column("NAME", can_cut=True), Column("VERSION"), Column("STEPS"), Column("DESCRIPTION", tail=True))
-    nothing = "No workflow to start. Publish one: mainspring workflow publish FILE; --archived lists archived ones."
-    show_table(columns, rows, "No archived workflow." if archived else nothing)
+    nothing = "No workflows to start. Publish one: mainspring workflow publish FILE; --archived lists archived ones."
+    show_table(columns, rows, "No archived workflows." if archived else nothing)
 
 
 @app.command("show")
 def show(name: Name, version: Version = None, output: OutputOption = Output.TABLE) -> None:
-    """Show a version as it was written."""
+    """Show a version as written."""
     from mainspring.operations.workflows import find_workflow
     from mainspring.views.workflow import WorkflowDetailView
 
@@ -156,12 +156,12 @@ def versions(name: Name, output: OutputOption = Output.TABLE) -> None:
 def diff(
     name: Name,
     old: Annotated[
-        int | None, typer.Option("--from", min=1, help="The older version; default: the one before.")
+        int | None, typer.Option("--from", min=1, help="The older version; default: the previous one.")
     ] = None,
     new: Annotated[int | None, typer.Option("--to", min=1, help="The newer version; default: the newest.")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Say in words what changed between two versions."""
+    """Show in words what changed between two versions."""
     from mainspring.operations.workflows import compare_versions
     from mainspring.views.workflow import WorkflowDiff
 
@@ -183,15 +183,17 @@ def start(
     given: Input = "{}",
     version: Version = None,
     correlation: Annotated[
-        str, typer.Option("--correlation", help="What events may be addressed to, such as order-7.")
+        str, typer.Option("--correlation", help="Correlation key that events can be sent to, such as order-7.")
     ] = "",
     key: Annotated[
-        str | None, typer.Option("--key", help="Idempotency key: a second start with it is the first one.")
+        str | None, typer.Option("--key", help="Idempotency key: a second start with it returns the first execution.")
     ] = None,
-    at: Annotated[str | None, typer.Option("--at", metavar="RFC3339", help="Start at this instant, not now.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="RFC3339", help="Start at this time instead of now.")
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Start an execution; a running ticker (serve or scheduler) moves it."""
+    """Start an execution; a running ticker (serve or scheduler) advances it."""
     from mainspring.cli.arguments import read_instant
     from mainspring.operations.executions import clock_of
     from mainspring.operations.workflows import StartRequest, refuse_reentry, start_executions
@@ -221,7 +223,7 @@ def start(
 
 @app.command("archive")
 def archive(name: Name, output: OutputOption = Output.TABLE) -> None:
-    """Start it no more, by hand or by its triggers; executions under way go on."""
+    """Archive a workflow: it cannot be started, manually or by triggers; running executions continue."""
     from mainspring.operations.workflow_archive import archive_workflow
 
     found = _switched(name, archive_workflow, lambda client: client.workflows.archive(name))
@@ -235,7 +237,7 @@ def archive(name: Name, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("restore")
 def restore(name: Name, output: OutputOption = Output.TABLE) -> None:
-    """Let an archived workflow be started again."""
+    """Restore an archived workflow, so that it can be started again."""
     from mainspring.operations.workflow_archive import restore_workflow
 
     found = _switched(name, restore_workflow, lambda client: client.workflows.restore(name))
@@ -251,19 +253,19 @@ def simulate(
     given: Input = "{}",
     event: Annotated[
         list[str] | None,
-        typer.Option("--event", metavar="AFTER:TYPE[:JSON]", help='Something that happens: 4d:reply:{"rating": 1}.'),
+        typer.Option("--event", metavar="AFTER:TYPE[:JSON]", help='An event at a time: 4d:reply:{"rating": 1}.'),
     ] = None,
     answer: Annotated[
         list[str] | None,
         typer.Option(
             "--answer",
             metavar="STEP:OUTCOME[:JSON]",
-            help="How an effect ends: escalate:failure:503; success if unsaid.",
+            help="Result of an effect: escalate:failure:503; default: success.",
         ),
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run a document that was never published, with given events, in no time and without sending anything."""
+    """Simulate an unpublished document with given events, without sending anything."""
     from mainspring.operations.replay import EPOCH, play
     from mainspring.settings import load_settings
     from mainspring.views.execution_log import Simulated

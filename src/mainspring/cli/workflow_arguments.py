@@ -1,4 +1,4 @@
-"""What people type about workflows: documents, JSON, events and answers for a simulation."""
+"""Parse command-line values about workflows: documents, JSON, events and answers for a simulation."""
 
 import json
 import sys
@@ -43,15 +43,15 @@ def read_document(file: Path) -> str:
 
 
 def read_data(text: str, field: str) -> dict[str, object]:
-    """A JSON object, or `@FILE` that holds one."""
+    """A JSON object, or `@FILE` that contains one."""
     try:
         value = json.loads(read_text(text, f"--{field}"))
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise InvalidInput(
-            f"--{field} '{shown(text)}' is not a JSON object; write it as --{field} '{{\"order\": 7}}', or name a file "
-            f"that holds one: --{field} @FILE",
+            f"--{field} '{shown(text)}' is not a JSON object; write it as --{field} '{{\"order\": 7}}', or "
+            f"name a file that contains one: --{field} @FILE",
             field=field,
         )
     return value
@@ -68,7 +68,7 @@ def read_happenings(texts: list[str]) -> list["SimulatedEvent"]:
         type_, _, data = rest.partition(":")
         if not is_event_type(type_):
             raise InvalidInput(
-                f"--event '{shown(text)}' is not understood; write it as --event 4d:reply:'{{\"rating\": 1}}'",
+                f"--event '{shown(text)}' is not valid; write it as --event 4d:reply:'{{\"rating\": 1}}'",
                 field="event",
             )
         found.append(SimulatedEvent(parse_duration_ms(after, field="event"), type_, read_data(data or "{}", "event")))
@@ -85,8 +85,8 @@ def read_answers(texts: list[str], steps: tuple[str, ...]) -> dict[str, list["Si
         if step not in steps or outcome not in OUTCOMES:
             near = did_you_mean(step, steps) if step not in steps else did_you_mean(outcome, OUTCOMES)
             raise InvalidInput(
-                f"--answer '{shown(text)}' is not understood{near or ';'} write STEP:OUTCOME, where the outcome is "
-                f"one of {', '.join(OUTCOMES)}",
+                f"--answer '{shown(text)}' is not valid{near or ';'} write STEP:OUTCOME, where the outcome "
+                f"is one of {', '.join(OUTCOMES)}",
                 field="answer",
             )
         made = (

@@ -1,7 +1,7 @@
-"""Make it so: plan what documents want, write it in one transaction, and say what was done.
+"""Apply documents: plan the changes, write them in one transaction, and report them.
 
-Applying the same documents twice changes nothing the second time. If anything is wrong with any of them, nothing is
-written at all.
+Applying the same documents twice changes nothing the second time. The rule that must not break: if anything is wrong
+with any of them, nothing is written at all.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ TRIES_MAX = 5
 
 
 class Report(Struct, frozen=True):
-    """What was done, or would be."""
+    """The changes made, or planned."""
 
     steps: tuple[PlanStep, ...]
     unchanged: int
@@ -51,7 +51,7 @@ async def apply_files(
     source: str | None = None,
     dry_run: bool = False,
 ) -> Report:
-    """Make the database what these files describe; with `dry_run`, only say what that would take."""
+    """Changes the database to match these files; with `dry_run`, only returns the plan."""
     documents = await desk.sandbox.call(desk.tenant_id, parse_documents, files, source)
     for _ in range(TRIES_MAX):
         plan = await make_plan(desk, documents, options)
@@ -64,14 +64,14 @@ async def apply_files(
             continue
         return Report(report.steps, report.unchanged, report.notes, report.sources, written=True)
     raise Conflict(
-        "what the documents describe is being changed by others all the time; try again in a moment",
+        "the described entries are being changed concurrently; try again in a moment",
         kind="configuration",
         name="",
     )
 
 
 async def make_plan(desk: Desk, documents: Documents, options: Options) -> DocumentPlan:
-    """What is to be done, from what the database holds now; raises InvalidDocument where that cannot be."""
+    """The plan, from the current state of the database. Raises InvalidDocument if it is not possible."""
     jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
     endpoints = await live_endpoints(desk)
     plan = DocumentPlan(

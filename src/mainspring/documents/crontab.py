@@ -1,6 +1,6 @@
-"""Turn a crontab into a document: a line that calls a URL with curl or wget becomes an endpoint.
+"""Convert a crontab into a document: a line that calls a URL with curl or wget becomes an endpoint.
 
-A line is taken over whole or not at all; a remark gives the reason for each line that is left out. Secrets become
+A line is converted as a whole or not at all; a remark gives the reason for each line that is left out. Secrets become
 references, and their values are returned separately, so that the document can be shown.
 """
 
@@ -24,7 +24,7 @@ _NOT_NAME = re.compile(r"[^A-Za-z0-9._~-]+")  # a name is a segment of REST path
 
 
 class Takeover(Struct):
-    """What a crontab became: entries by name, what was left out and why, and the secrets that references stand for."""
+    """The result for a crontab: entries by name, remarks about omitted lines, and the values of references."""
 
     endpoints: dict[str, dict[str, object]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
@@ -57,11 +57,11 @@ def read_crontab(text: str, *, has_users: bool = False, timezone: str | None = N
             _take(taken, number, line, variables, zone or "UTC", has_users)
             assumed = assumed or zone is None
         except (NotTaken, CannotExpand, InvalidInput) as fault:
-            taken.remarks.append(f"line {number}: not taken over: {fault}")
+            taken.remarks.append(f"line {number}: not converted: {fault}")
     if assumed:
         taken.remarks.append(
-            "times are read as UTC: the crontab names no time zone, and cron used the one of its machine; "
-            "give that one, for example --tz Europe/Berlin"
+            "times are read as UTC: the crontab has no time zone, and cron used that of its machine; give "
+            "it, for example --tz Europe/Berlin"
         )
     return taken
 
@@ -71,7 +71,7 @@ def _take(taken: Takeover, number: int, line: str, variables: dict[str, str], zo
     if has_users:
         user, _, rest = rest.strip().partition(" ")
         if not rest.strip():
-            raise NotTaken(f"there is no command after {user!r}; without a user's column, leave out --system")
+            raise NotTaken(f"there is no command after {user!r}; without a user column, remove --system")
     command, stdin = _split_percent(rest.strip())
     if not command:
         raise NotTaken("there is no command")
@@ -90,7 +90,7 @@ def _take(taken: Takeover, number: int, line: str, variables: dict[str, str], zo
 
 
 def _words(command: str, variables: dict[str, str]) -> list[str]:
-    """The words of a command. What only a shell could expand is the reason to leave a call out, not another command."""
+    """The words of a command. If only a shell can expand it, that is the reason to leave the call out."""
     try:
         return shell_words(command, variables)
     except CannotExpand:
@@ -103,7 +103,7 @@ def _words(command: str, variables: dict[str, str]) -> list[str]:
 
 
 def _is_private(target: Target) -> bool:
-    """Whether a URL names a private address itself; a host name is resolved only when it is called."""
+    """Whether a URL contains a private address; a host name is resolved only when it is called."""
     if target.name is not None:
         return target.name == "localhost" or target.name.endswith(".localhost")
     return not ip_address(target.host_key.rpartition(":")[0].strip("[]")).is_global
@@ -113,16 +113,16 @@ def _schedule(line: str) -> tuple[str, str]:
     if line.startswith("@"):
         cron, _, rest = line.partition(" ")
         if cron.lower() == "@reboot":
-            raise NotTaken("@reboot is no time; start it with the machine, for example by systemd")
+            raise NotTaken("@reboot is not a time; start it with the machine, for example by systemd")
         return cron.lower(), rest
     parts = line.split(None, 5)
     if len(parts) < 6:
-        raise NotTaken("it has no five fields and a command")
+        raise NotTaken("it does not have five fields and a command")
     return " ".join(parts[:5]), parts[5]
 
 
 def _split_percent(command: str) -> tuple[str, str | None]:
-    r"""The command and what cron gives to its standard input: after the first %, each further % a line break."""
+    r"""The command and its standard input from cron: after the first %, each further % is a line break."""
     parts = re.split(r"(?<!\\)%", command)
     first, *others = (part.replace("\\%", "%") for part in parts)
     return first, "\n".join(others) if others else None
@@ -141,7 +141,9 @@ def _entry(taken: Takeover, name: str, call: WebCall, cron: str, zone: str) -> d
         if speaks_of_a_secret(header):
             reference = _variable(f"{name}_{header}")
             taken.secrets[reference] = value
-            taken.remarks.append(f"{name!r}: the secret {header} is ${{env:{reference}}}; set it where this is applied")
+            taken.remarks.append(
+                f"{name!r}: the secret {header} is ${{env:{reference}}}; set it where this document is applied"
+            )
             headers[header] = f"${{env:{reference}}}"
         else:
             headers[header] = escaped(value)
@@ -153,7 +155,7 @@ def _entry(taken: Takeover, name: str, call: WebCall, cron: str, zone: str) -> d
 
 
 def _variable(text: str) -> str:
-    """A name that a shell can set: it begins with no digit."""
+    """A name that a shell can set: it does not start with a digit."""
     word = _NOT_WORD.sub("_", text).strip("_").upper()
     return f"_{word}" if word[0].isdigit() else word
 

@@ -1,4 +1,4 @@
-"""What a curl or wget command calls. Options that change nothing here are skipped, unknown ones are not guessed at."""
+"""Parse the call of a curl or wget command. Options without effect here are skipped, unknown ones are refused."""
 
 import base64
 import re
@@ -43,22 +43,20 @@ class WebCall(Struct):
 
 
 def read_call(command: str, words: list[str], stdin: str | None) -> WebCall:
-    """The one call that a command line makes; raises NotTaken for everything else."""
+    """The one call of a command line. Raises NotTaken for everything else."""
     call = WebCall()
     rest = _without_wrapping(_without_redirections(words), call)
     program = PurePath(rest[0]).name if rest else ""
     if program not in ("curl", "wget"):
         shown = program[:40] or command[:40]
-        raise NotTaken(
-            f"{shown!r} is a command of this machine; Mainspring calls URLs: give it one, and take that over"
-        )
+        raise NotTaken(f"{shown!r} is a local command; Mainspring calls URLs: offer it at a URL, and call that")
     for operator in ("&&", "||", "|", ";", "&"):
         if operator in rest or any(word.endswith(";") for word in rest[1:]):
-            raise NotTaken("it is more than one command; take the call over by hand")
+            raise NotTaken("it is more than one command; convert the call manually")
     arguments = iter(rest[1:])
     (_read_curl if program == "curl" else _read_wget)(call, arguments, stdin)
     if not call.url:
-        raise NotTaken("it names no URL")
+        raise NotTaken("it has no URL")
     if "://" not in call.url:
         call.url = f"http://{call.url}"
     return call
@@ -82,7 +80,7 @@ def _without_redirections(words: list[str]) -> list[str]:
 
 
 def _without_wrapping(words: list[str], call: WebCall) -> list[str]:
-    """The command behind `timeout 30`, `nice`, `flock -n file` and settings of its environment."""
+    """The command after `timeout 30`, `nice`, `flock -n file` and environment settings."""
     rest = list(words)
     while rest:
         program = PurePath(rest[0]).name
@@ -95,7 +93,7 @@ def _without_wrapping(words: list[str], call: WebCall) -> list[str]:
             start = next((at for at, word in enumerate(rest) if PurePath(word).name in ("curl", "wget")), 0)
             if not start:
                 return rest
-            call.remarks.append(f"{program} is left out; an endpoint never runs twice at once")
+            call.remarks.append(f"{program} is left out; an endpoint never runs twice at the same time")
             rest = rest[start:]
         else:
             break
@@ -110,7 +108,7 @@ def _value(option: str, arguments: Iterator[str]) -> str:
 
 
 def _options(arguments: Iterator[str], with_value: str) -> Iterator[tuple[str, Iterator[str]]]:
-    """Each word, bundles of short options (-fsSL) one by one and --option=value in two, with where its value is."""
+    """Each word, with bundles of short options (-fsSL) and --option=value split, and the source of its value."""
     for word in arguments:
         if word.startswith("--") and "=" in word:
             option, _, value = word.partition("=")
@@ -201,15 +199,15 @@ def _read_wget(call: WebCall, arguments: Iterator[str], stdin: str | None) -> No
 
 def _other(call: WebCall, word: str) -> None:
     if word in ("-k", "--insecure", "--no-check-certificate"):
-        raise NotTaken(f"{word} trusts any certificate; Mainspring checks them always")
+        raise NotTaken(f"{word} trusts any certificate; Mainspring always checks them")
     if word.startswith("-"):
-        raise NotTaken(f"its option {word[:40]} is not known here; take the call over by hand")
+        raise NotTaken(f"its option {word[:40]} is unknown; convert the call manually")
     _set_url(call, word)
 
 
 def _set_url(call: WebCall, url: str) -> None:
     if call.url:
-        raise NotTaken("it calls more than one URL; make an endpoint for each")
+        raise NotTaken("it calls more than one URL; create an endpoint for each")
     call.url = url
 
 
@@ -221,7 +219,7 @@ def _add_header(call: WebCall, text: str) -> None:
 
 
 def _add_form_type(call: WebCall) -> None:
-    """What curl and wget send with a body where no header says otherwise."""
+    """The content type that curl and wget send with a body by default."""
     if not any(name.lower() == "content-type" for name, _ in call.headers):
         call.headers.append(("Content-Type", "application/x-www-form-urlencoded"))
 
@@ -229,14 +227,14 @@ def _add_form_type(call: WebCall) -> None:
 def _note_retries(call: WebCall, option: str, count: str, *, none: str) -> None:
     if count != none:
         call.remarks.append(
-            f"{option} {count[:20]} is left out: a failed run is not repeated at once, the endpoint runs again at its "
-            "next time; for an earlier run, add a rule with the condition `failures > 0`"
+            f"{option} {count[:20]} is left out: a failed run is not retried at once, the endpoint runs "
+            "again at its next time; for an earlier run, add a rule with the condition `failures > 0`"
         )
 
 
 def _add_login(call: WebCall, login: str) -> None:
     if ":" not in login:
-        raise NotTaken("its -u has no password, and nobody is there to be asked for one")
+        raise NotTaken("its -u has no password, and there is no terminal to prompt for one")
     call.headers.append(("Authorization", "Basic " + base64.b64encode(login.encode()).decode()))
 
 
@@ -252,5 +250,5 @@ def _seconds(option: str, text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
-        raise NotTaken(f"{option} {text[:20]!r} is no number of seconds") from None
+        raise NotTaken(f"{option} {text[:20]!r} is not a number of seconds") from None
     return min(max(seconds, 0.001), 600)

@@ -1,8 +1,8 @@
-"""Documents: what a file says, section by section, and the JSON Schema by which an editor helps to write one.
+"""Documents: read files section by section, and their JSON Schema for editors.
 
-source: billing          the name under which it manages what it describes; else the file's own name
-jobs: {...}              with rules of their own
-endpoints: {...}         with rules of their own
+source: billing          the name under which it manages its entries; default: the name of the file
+jobs: {...}              with their rules
+endpoints: {...}         with their rules
 alerts: {...}
 webhooks: {...}
 workflows: {...}
@@ -42,9 +42,9 @@ _WANTED = {
 
 
 class Documents(Struct):
-    """What a number of files want, by section; `sources` are those that they manage things under.
+    """The entries of several files, by section; `sources` are those that manage entries.
 
-    Documents with faults are planned too, as far as they can be read, so that whatever else is wrong is told with them.
+    Documents with errors are planned too, as far as they can be read, so that all errors are reported together.
     """
 
     faults: list[DocumentFault] = field(default_factory=list)
@@ -53,9 +53,9 @@ class Documents(Struct):
 
 
 def parse_documents(files: Sequence[tuple[str, bytes]], source: str | None = None) -> Documents:
-    """Read files, given by name and content, each to its end whatever is wrong with it.
+    """Reads files, given by name and content, each to its end whatever is wrong with it.
 
-    `source` is for documents that name none; by default each file's own name, without its folder and ending.
+    `source` is for documents that name none; default: the name of each file without directory and extension.
     """
     documents = Documents()
     faults = documents.faults
@@ -81,8 +81,8 @@ def json_schema() -> dict[str, Any]:
     properties: dict[str, Any] = {
         "source": {
             "type": ["string", "null"],
-            "description": "The name under which this document manages what it describes; the file's own name by "
-            "default. With null it describes without managing.",
+            "description": "The name under which this document manages its entries; default: the name of the "
+            "file. With null it describes without managing.",
         }
     }
     for section in SECTIONS:
@@ -94,7 +94,7 @@ def json_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Mainspring configuration",
-        "description": "What Mainspring does, as code; `mainspring apply FILE` makes it so.",
+        "description": "Configuration of Mainspring as code; `mainspring apply FILE` applies it.",
         "type": "object",
         "properties": properties,
         "patternProperties": {"^x-": {"description": "Ignored: a place for anchors."}},
@@ -187,7 +187,7 @@ def _fault(tree: Tree, model: type[DocumentEntry], path: Path, error: Any) -> Do
 
 
 def _suggestion(name: str, known: tuple[str, ...]) -> str:
-    return did_you_mean(name, known) or f"; known are {_named(known)}"
+    return did_you_mean(name, known) or f"; known keys are {_named(known)}"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
-"""The database as documents: one for each source, in a stable order, without what is so by default.
+"""Export the database as documents: one per source, in a stable order, without defaults.
 
-Applying an export changes nothing. A secret is not in it: `${stored}` stands in its place, and keeps what is there.
+Applying an export changes nothing. Secrets are replaced by `${stored}`, which keeps the stored value.
 """
 
 from mainspring.documents.sections import SECTIONS
@@ -8,7 +8,7 @@ from mainspring.operations.endpoints import Desk
 
 
 async def export_documents(desk: Desk, source: str | None = None) -> list[dict[str, object]]:
-    """What every source manages, and first what none does (`source: null`); or only what `source` manages."""
+    """The entries of every source, first those without a source (`source: null`); or only those of `source`."""
     found: dict[str, dict[str, object]] = {}
     for section in SECTIONS:
         for exported in sorted(await section.export(desk), key=lambda each: each.name):

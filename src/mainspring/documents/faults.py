@@ -1,6 +1,6 @@
-"""What is wrong with a document and where: file, line, column, a caret under the source line, and the way out.
+"""Errors in documents and their position: file, line, column, a caret under the source line, and the fix.
 
-A document is read to its end, so that all of its faults are told at once.
+A document is read to its end, so that all of its errors are reported at once.
 """
 
 import re
@@ -16,12 +16,12 @@ from mainspring.domain.text import spelled_out
 SHOWN_FAULTS_MAX = 50
 HIDDEN = "…"
 LINE_CHARS_MAX = 160
-# Values of headers, a password in an address, and where alerts go: in a chat's address the path is the secret.
+# Values of headers, a password in a URL, and destinations of alerts: in the URL of a chat the path is the secret.
 _SECRET = re.compile(r"""\b(headers|value)["']?\s*:\s*\S|://[^/\s]*@|\bto["']?\s*:.*://""")
 
 
 class SourcePlace(Struct, frozen=True):
-    """Where something stands in a file: lines and columns count from 1."""
+    """A position in a file: lines and columns count from 1."""
 
     file: str
     line: int = 1
@@ -33,7 +33,7 @@ class SourcePlace(Struct, frozen=True):
         return f"{self.file}:{self.line}:{self.column}"
 
     def masked(self) -> "SourcePlace":
-        """The same without what stands there: it may be a secret."""
+        """The same position without the text, which may be a secret."""
         return replace(self, length=1, source=f"{self.source[: self.column - 1]}{HIDDEN}" if self.source else "")
 
     @property
@@ -46,9 +46,9 @@ class DocumentFault(Struct, frozen=True):
     message: str
 
     def __str__(self) -> str:
-        """The message, and under it the line with a caret; nothing in it acts on a terminal.
+        """The message, and under it the line with a caret; control characters are escaped.
 
-        A line that may hold a secret is left out, wherever the fault stands in it.
+        A line that may contain a secret is left out, wherever the error is in it.
         """
         place = self.place
         head = f"{spelled_out(str(place))}: {spelled_out(self.message)}"
@@ -61,7 +61,7 @@ class DocumentFault(Struct, frozen=True):
 
 
 class InvalidDocument(InvalidInput):
-    """Documents that cannot be applied; `faults` has all that was found, in the order of the files."""
+    """Documents that cannot be applied; `faults` lists all errors, in the order of the files."""
 
     def __init__(self, faults: Sequence[DocumentFault]) -> None:
         first = faults[0]
@@ -70,14 +70,14 @@ class InvalidDocument(InvalidInput):
         self.faults = tuple(faults)
 
     def in_full(self) -> str:
-        """Every fault with its source line; of very many, the first ones."""
+        """Every error with its source line; only the first of very many."""
         shown = [str(fault) for fault in self.faults[:SHOWN_FAULTS_MAX]]
         left = len(self.faults) - len(shown)
         return "\n".join([*shown, f"... and {left:,} more"] if left else shown)
 
 
 def _window(line: str, start: int) -> tuple[str, int]:
-    """The part of a long line around a column, and where the column is in it."""
+    """The part of a long line around a column, and the column within it."""
     if len(line) <= LINE_CHARS_MAX:
         return line, start
     cut = max(0, start - LINE_CHARS_MAX // 2)

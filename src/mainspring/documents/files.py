@@ -1,4 +1,4 @@
-"""Documents on disk: which files a path stands for, and what is in them."""
+"""Documents on disk: the files of a path, and their contents."""
 
 import sys
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from mainspring.documents.faults import DocumentFault, InvalidDocument, SourcePl
 from mainspring.documents.yaml_reader import BYTES_MAX
 
 ENDINGS = (".yaml", ".yml")
-WAYS = "name a document, a folder of them, or - for standard input"
+WAYS = "name a document, a directory of documents, or - for standard input"
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The documents of a folder, by name; hidden files and other endings are left alone."""
+    """The documents of a directory, by name; hidden files and other extensions are ignored."""
     return sorted(
         path
         for path in folder.iterdir()
@@ -22,7 +22,9 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
-    """Names and contents. `-` is standard input, a folder is all of its documents; what cannot be read is a fault."""
+    """Names and contents. `-` is standard input, a directory is all of its documents; an unreadable file is an
+    error.
+    """
     files: list[tuple[str, bytes]] = []
     faults: list[DocumentFault] = []
     for given in paths:
@@ -34,7 +36,9 @@ def read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
             found = files_in(path) if path.is_dir() else [path]
             if not found:
                 faults.append(
-                    DocumentFault(SourcePlace(given), f"the folder has no document; they end in {' or '.join(ENDINGS)}")
+                    DocumentFault(
+                        SourcePlace(given), f"the directory has no documents; they end in {' or '.join(ENDINGS)}"
+                    )
                 )
             files.extend((str(each), _content(each)) for each in found)
         except OSError as fault:

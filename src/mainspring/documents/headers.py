@@ -1,4 +1,4 @@
-"""Headers in a document: references become secrets, secrets are sealed, and one that is the same stays as it lies."""
+"""Headers in a document: references become secrets, secrets are encrypted, unchanged ones stay as stored."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -23,7 +23,7 @@ class WantedHeader(Struct, frozen=True):
 
 
 def wishes_of(plan: DocumentPlan, wanted: WantedEntry) -> list[WantedHeader]:
-    """What the headers of an entry should be; what cannot be resolved is a fault and left out."""
+    """The headers of an entry; one that cannot be resolved is an error and left out."""
     assert isinstance(wanted.entry, EndpointEntry)
     wishes: list[WantedHeader] = []
     for name, values in wanted.entry.headers.items():
@@ -50,9 +50,9 @@ def keep_or_seal(
     stored: tuple[Header, ...],
     moved_from: str | None = None,
 ) -> tuple[Header, ...] | None:
-    """The headers to store. `checked` are those wishes that have a value, in their order. None: a fault was noted.
+    """The headers to store. `checked` are those with a value, in order. None: an error was recorded.
 
-    `moved_from` is the origin that the stored secrets were given for, where the URL is at another one now.
+    `moved_from` is the origin that the stored secrets were given for, if the URL now has another one.
     """
     before = by_name_and_place(stored)
     plain = iter(checked)
@@ -104,7 +104,7 @@ def changed_headers(before: tuple[Header, ...], after: tuple[Header, ...]) -> li
 
 
 def exported_headers(headers: tuple[Header, ...]) -> dict[str, object]:
-    """By name, in their order; secret ones as a reference to what is stored."""
+    """By name, in order; secret ones as a reference to the stored value."""
     found: dict[str, list[object]] = {}
     for header in headers:
         found.setdefault(header.name, []).append(STORED if header.secret else escaped(header.value))
@@ -118,7 +118,7 @@ def by_name_and_place(headers: tuple[Header, ...]) -> dict[tuple[str, int], Head
 
 
 def _grouped(headers: tuple[Header, ...]) -> list[Header]:
-    """As a document has them: those of one name together. Nothing depends on the order of different names."""
+    """In the form of a document: those of one name together. The order of different names does not matter."""
     groups: dict[str, list[Header]] = {}
     for header in headers:
         groups.setdefault(header.name, []).append(header)

@@ -1,6 +1,6 @@
-"""JSON Schema of what the domain reads itself: durations, rules, steps, triggers. Editors complete and check by it.
+"""JSON Schema of values that the domain parses: durations, rules, steps, triggers. For editors.
 
-It says what may stand where; whether a value is good is the domain's to say.
+The schema defines the structure; the domain decides whether a value is valid.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ RULE_SCHEMA: dict[str, Any] = {
     "required": ["when"],
     "additionalProperties": False,
     "properties": {
-        "name": {"type": "string", "description": "What to call it; rule-1, rule-2, ... by default."},
+        "name": {"type": "string", "description": "Name of the rule; default: rule-1, rule-2, ..."},
         "when": {
             "type": "string",
             "description": "CEL over body, status_code, ok, duration_ms, failures, health, history, siblings, now.",
@@ -40,20 +40,20 @@ RULE_SCHEMA: dict[str, Any] = {
             "type": "integer",
             "minimum": 1,
             "maximum": FOR_RUNS_MAX,
-            "description": "True on so many finished runs in a row.",
+            "description": "Consecutive finished runs that must match.",
         },
         "interval": _duration("Run at this interval."),
         "ttl": _duration("How long, at most 24h."),
         "run": {"type": "string", "description": "Run once.", "examples": ["now", "in 30s"]},
         "pause": {
             "anyOf": [{"const": "forever"}, DURATION_SCHEMA],
-            "description": "Pause for so long, or put to sleep.",
+            "description": "Pause for this long, or forever.",
         },
-        "resume": {"type": "boolean", "description": "Wake: end a pause."},
-        "clear_hints": {"type": "boolean", "description": "Back to its own schedule."},
+        "resume": {"type": "boolean", "description": "Resume: end a pause."},
+        "clear_hints": {"type": "boolean", "description": "Return to its own schedule."},
         "target": {"type": "string", "description": "Act on this endpoint of the same job instead."},
-        "cooldown": _duration("At most once in this time."),
-        "reason": {"type": "string", "description": "Shown wherever the effect is shown."},
+        "cooldown": _duration("Minimum time between two firings."),
+        "reason": {"type": "string", "description": "Shown with every effect of the rule."},
     },
 }
 STEP_SCHEMA: dict[str, Any] = {
@@ -72,12 +72,12 @@ def _one_or_more(values: tuple[str, ...], description: str) -> dict[str, Any]:
 
 
 def _about(short: str, description: str, **keys: dict[str, Any]) -> dict[str, Any]:
-    """A text alone says `short`; nothing at all is about every one."""
+    """A bare text is `short`; an empty value matches all."""
     in_full = {"type": "object", "additionalProperties": False, "properties": keys}
     return {"oneOf": [{"type": "string", "description": short}, {"type": "null"}, in_full], "description": description}
 
 
-_ENDPOINT = {"type": "string", "description": "Of this endpoint; of all by default."}
+_ENDPOINT = {"type": "string", "description": "Only this endpoint; default: all."}
 _CORRELATION = {
     "type": "string",
     "description": "Correlation key of the execution.",
@@ -91,37 +91,37 @@ TRIGGER_SCHEMA: dict[str, Any] = {
             "Name of the endpoint.",
             "A run of an endpoint ended.",
             endpoint=_ENDPOINT,
-            status=_one_or_more(STATUSES, "That ended so; however it ended by default."),
+            status=_one_or_more(STATUSES, "Only runs with this status; default: any."),
         ),
         "rule": _about(
             "Name of the rule.",
             "A rule fired.",
-            name={"type": "string", "description": "This rule; every one by default."},
+            name={"type": "string", "description": "Only this rule; default: any."},
             endpoint=_ENDPOINT,
         ),
         "alert": _about(
             "Name of the alert.",
             "An alert was raised.",
-            name={"type": "string", "description": "This alert; every one by default."},
+            name={"type": "string", "description": "Only this alert; default: any."},
             endpoint=_ENDPOINT,
-            kind=_one_or_more(ALERT_KINDS, "Of this kind; of any by default."),
+            kind=_one_or_more(ALERT_KINDS, "Only this kind; default: any."),
         ),
         "where": {
             "type": "string",
-            "description": "CEL over event: only where this holds.",
+            "description": "CEL over event: only if this is true.",
             "examples": ["event.body.depth > 10"],
         },
-        "input": {"type": "object", "description": "What the execution starts with; texts may read event."},
+        "input": {"type": "object", "description": "Input of the execution; texts may read event."},
         "correlation": _CORRELATION,
         "send": {
             "type": "object",
             "required": ["event", "to"],
             "additionalProperties": False,
-            "description": "Send this to executions that run, instead of starting one.",
+            "description": "Send this event to running executions, instead of starting one.",
             "properties": {
                 "event": {"type": "string", "description": "Type of the event."},
                 "to": _CORRELATION,
-                "data": {"type": "object", "description": "What it carries; texts may read event."},
+                "data": {"type": "object", "description": "Data of the event; texts may read event."},
             },
         },
     },

@@ -1,6 +1,6 @@
-"""What applying documents would do: steps to show, a changeset to write, faults with their places.
+"""The plan of applying documents: steps to show, a changeset to write, errors with their positions.
 
-A plan is made from what the database holds now. Each section adds its part; nothing is written before all have.
+A plan is made from the current state of the database. Each section adds its part; nothing is written before all have.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ CREATE, CHANGE, ARCHIVE, DELETE = "create", "change", "archive", "delete"
 
 
 class FieldChange(Struct, frozen=True):
-    """One field as it is and as it will be, both as a document writes them; secrets are masked."""
+    """One field before and after, both as a document writes them; secrets are masked."""
 
     field: str
     before: object
@@ -35,7 +35,7 @@ class FieldChange(Struct, frozen=True):
 
 
 class PlanStep(Struct, frozen=True):
-    """Something that will be made, changed, archived or deleted."""
+    """An entry to create, change, archive or delete."""
 
     act: str
     kind: str
@@ -62,27 +62,27 @@ class WantedEntry(Struct, frozen=True):
 
 
 class Options(Struct, frozen=True):
-    """How documents are applied: who may be asked for secrets, what becomes of what they no longer describe."""
+    """How documents are applied: the source of secrets, and what happens to entries they no longer describe."""
 
     resolve: Resolver
-    messengers: Messengers  # who know what an address is
+    messengers: Messengers  # which know whether an address is valid
     prune: bool = False
     take_over: bool = False
 
 
 class DocumentPlan(Struct):
-    """Filled in by the sections, in their order."""
+    """Filled in by the sections, in order."""
 
     desk: Desk
     now: datetime
     tenant: Tenant
     options: Options
     sources: frozenset[str]
-    jobs: dict[str, Job]  # by name, as they will be
-    endpoints: list[Endpoint]  # as they are, not archived
-    seen_jobs: dict[str, Job]  # by id, as they are
-    job_of: dict[str, str]  # endpoint id to job id, as it will be
-    name_of: dict[str, str]  # endpoint id to name, as it will be
+    jobs: dict[str, Job]  # by name, after the change
+    endpoints: list[Endpoint]  # before the change, without archived ones
+    seen_jobs: dict[str, Job]  # by id, before the change
+    job_of: dict[str, str]  # endpoint id to job id, after the change
+    name_of: dict[str, str]  # endpoint id to name, after the change
     steps: list[PlanStep] = field(default_factory=list)
     unchanged: int = 0
     notes: list[str] = field(default_factory=list)
@@ -106,18 +106,18 @@ class DocumentPlan(Struct):
         self.faults.append(DocumentFault(place, message))
 
     def may_manage(self, wanted: WantedEntry, kind: str, managed_by: str) -> bool:
-        """Whether a document may describe what is there; another source's things are taken over only when asked to."""
+        """Whether a document may describe an existing entry; entries of another source need --take-over."""
         if not managed_by or wanted.source is None or managed_by == wanted.source or self.options.take_over:
             return True
         self.fault(
             wanted.place,
-            f"{kind} {wanted.name!r} is managed by the source {managed_by!r}, and this is {wanted.source!r}; "
-            "take it out of one of the two, or apply with --take-over",
+            f"{kind} {wanted.name!r} is managed by the source {managed_by!r}, and this is "
+            f"{wanted.source!r}; remove it from one of the two, or apply with --take-over",
         )
         return False
 
     def is_pruned(self, managed_by: str) -> bool:
-        """Whether something that no document describes any more was described by a source of these."""
+        """Whether an entry that no document describes any more belongs to one of these sources."""
         return self.options.prune and managed_by in self.sources
 
     def changeset(self) -> Changeset:
@@ -141,13 +141,13 @@ class DocumentPlan(Struct):
 
 
 def renamed(wanted: WantedEntry, names: set[str]) -> str | None:
-    """The name something had before, unless an entry of its own has that name now."""
+    """The previous name of an entry, unless another entry has that name now."""
     before = wanted.entry.renamed_from if isinstance(wanted.entry, LastingEntry) else None
     return None if before in names else before
 
 
 class ExportedEntry(Struct, frozen=True):
-    """One thing as a document describes it, without what is so by default."""
+    """One entry as a document describes it, without defaults."""
 
     source: str
     name: str
@@ -158,13 +158,13 @@ class Section(Protocol):
     """One top-level key of a document. To add one: a module with a class like this, and a line in `sections.py`."""
 
     key: str  # in the document: `endpoints`
-    entry: type[DocumentEntry]  # what stands under a name
+    entry: type[DocumentEntry]  # the type of an entry
 
     async def plan(self, plan: DocumentPlan, wanted: Sequence[WantedEntry]) -> None:
-        """Add steps, and what they write, for everything that is not as wanted; faults are added, not raised."""
+        """Adds steps, and what they write, for every entry that differs; errors are recorded, not raised."""
 
     async def prune(self, plan: DocumentPlan, wanted: Sequence[WantedEntry]) -> None:
-        """Archive what is managed and no longer wanted; called in the opposite order: users go before the used."""
+        """Archives managed entries that are no longer described; called in reverse order: users go before the used."""
 
     async def export(self, desk: Desk) -> list[ExportedEntry]:
-        """Everything there is, by name."""
+        """All existing entries, by name."""

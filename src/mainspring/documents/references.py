@@ -1,8 +1,8 @@
 """Secrets by reference: `${env:NAME}`, `${file:/path}` and `${stored}` in header values.
 
-The first two are read where the document is applied, and only where that is somebody who may: a document that came over
-the network names no files of this machine. `${stored}` is what an export writes in place of a secret: it keeps the
-value that the database has. `$${` is a plain `${`. No message and no plan ever shows what a reference led to.
+The first two are resolved where the document is applied, and only for local users: a document received over the network
+cannot read files of this machine. `${stored}`, written by an export in place of a secret, keeps the stored value. `$${`
+is a literal `${`. The rule that must not break: no message and no plan shows the value of a reference.
 """
 
 import re
@@ -15,7 +15,7 @@ FILE_BYTES_MAX = 64_000
 KINDS = ("env", "file", "stored")
 _REFERENCE = re.compile(r"\$(\$\{)|\$\{([^}]*)\}|\$\{")
 
-Resolver = Callable[[str, str], str]  # kind and name to the secret; raises ValueError that says why not
+Resolver = Callable[[str, str], str]  # kind and name to the secret; raises ValueError with the reason
 
 
 def has_reference(text: str) -> bool:
@@ -23,12 +23,12 @@ def has_reference(text: str) -> bool:
 
 
 def escaped(text: str) -> str:
-    """Plain text as it is written in a document, where `${` would begin a reference."""
+    """Literal text as written in a document, where `${` would start a reference."""
     return text.replace("${", "$${")
 
 
 def resolved(text: str, resolve: Resolver) -> str:
-    """The text with every reference replaced; raises ValueError about the first that cannot be."""
+    """The text with every reference replaced. Raises ValueError about the first one that cannot be resolved."""
 
     def replaced(found: re.Match[str]) -> str:
         if found[1] is not None:
@@ -37,7 +37,7 @@ def resolved(text: str, resolve: Resolver) -> str:
             raise ValueError("`${` has no `}`; write ${env:NAME} or ${file:/path}, or $${ for a plain ${")
         kind, colon, name = found[2].partition(":")
         if found[2] == "stored":
-            raise ValueError(f"{STORED} stands for a whole value; write nothing beside it")
+            raise ValueError(f"{STORED} replaces a whole value; remove the text around it")
         if kind not in ("env", "file") or not colon or not name:
             raise ValueError(
                 f"unknown reference ${{{found[2][:60]}}}; write ${{env:NAME}}, ${{file:/path}} or {STORED}, "
@@ -49,12 +49,12 @@ def resolved(text: str, resolve: Resolver) -> str:
 
 
 def local(environment: Mapping[str, str]) -> Resolver:
-    """References as whoever runs this process may read them."""
+    """Resolves references with the permissions of this process."""
 
     def resolve(kind: str, name: str) -> str:
         if kind == "env":
             if name not in environment:
-                raise ValueError(f"the environment variable {name} is not set; set it where this is applied")
+                raise ValueError(f"the environment variable {name} is not set; set it where the document is applied")
             return environment[name]
         path = Path(name)
         if not path.is_absolute():
@@ -68,14 +68,14 @@ def local(environment: Mapping[str, str]) -> Resolver:
         except UnicodeDecodeError:
             raise ValueError(f"{name} is not UTF-8 text; a header's value is text") from None
         if len(data) > FILE_BYTES_MAX:
-            raise ValueError(f"{name} has more than {FILE_BYTES_MAX:,} bytes; that is no header's value")
+            raise ValueError(f"{name} has more than {FILE_BYTES_MAX:,} bytes, which is too long for a header")
         return text.rstrip("\r\n")
 
     return resolve
 
 
 def references_in(text: str, resolve: Resolver) -> dict[str, str]:
-    """What the references of a text stand for here, to be sent with it; those that lead nowhere are left out."""
+    """The values of the references in a text, to be sent with it; unresolvable ones are left out."""
     found: dict[str, str] = {}
     for match in _REFERENCE.finditer(text):
         kind, _, name = (match[2] or "").partition(":")
@@ -86,13 +86,14 @@ def references_in(text: str, resolve: Resolver) -> dict[str, str]:
 
 
 def sent(references: Mapping[str, str]) -> Resolver:
-    """References in a document that came over the network: those whose values came with it, and no others."""
+    """References in a document received over the network: only those whose values came with it."""
 
     def resolve(kind: str, name: str) -> str:
         if f"{kind}:{name}" not in references:
             raise ValueError(
-                f"${{{kind}:{name[:60]}}} is not read on the server for a document that was sent to it; set it where "
-                f"`mainspring apply` runs, send its value in `references`, or write {STORED} to keep the one it has"
+                f"${{{kind}:{name[:60]}}} is not resolved on the server for a document that was sent to it; "
+                f"set it where `mainspring apply` runs, send its value in `references`, or write {STORED} "
+                "to keep the stored one"
             )
         return references[f"{kind}:{name}"]
 

@@ -1,8 +1,8 @@
-"""The key `rules` of jobs and endpoints: what happens when responses say something.
+"""The key `rules` of jobs and endpoints: conditions on responses and their actions.
 
-Where an entry has the key, its rules are exactly those that stand there, in that order; `rules: []` is none. Where it
-has not, rules that were made elsewhere stay, unless what is not described is pruned. A rule is known by its name:
-changed, it still knows when it fired, so that an edit does not end a cooldown.
+If an entry has the key, its rules are exactly those listed, in that order; `rules: []` removes all. Without the key,
+rules created elsewhere stay, unless undescribed rules are pruned. A rule is identified by its name: after a change it
+still knows when it fired, so an edit does not end a cooldown.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from mainspring.operations.endpoints import Desk
 
 
 class RuleSection(Struct, frozen=True):
-    """Whose rules they are; an endpoint's follow it from job to job."""
+    """The owner of rules; an endpoint's rules follow it from job to job."""
 
     kind: str
     name: str
@@ -33,7 +33,7 @@ class RuleSection(Struct, frozen=True):
 
 
 async def plan_rules(plan: DocumentPlan, jobs: Sequence[WantedEntry], endpoints: Sequence[WantedEntry]) -> None:
-    """Called when all else is planned: rules name endpoints as they will be."""
+    """Called when everything else is planned: rules refer to endpoints as they will be."""
     stored: dict[str, list[StoredRule]] = {}
     for known in await plan.desk.stores.planner.rules(plan.desk.tenant_id):
         stored.setdefault(known.stored.endpoint_id or known.stored.job_id, []).append(known.stored)
@@ -62,14 +62,14 @@ async def plan_rules(plan: DocumentPlan, jobs: Sequence[WantedEntry], endpoints:
 
 
 async def _turn(wanted: WantedEntry) -> None:
-    """Let the event loop go on before the rules of an entry: to check one takes a millisecond."""
+    """Yields to the event loop before the rules of an entry: checking one takes a millisecond."""
     assert isinstance(wanted.entry, JobEntry | EndpointEntry)
     if wanted.entry.rules:
         await asyncio.sleep(0)
 
 
 async def exported_rules(desk: Desk) -> dict[str, list[dict[str, object]]]:
-    """Rules as documents write them, by the id of the job or endpoint that they belong to."""
+    """Rules as documents write them, by the id of their job or endpoint."""
     found: dict[str, list[dict[str, object]]] = {}
     for known in await desk.stores.planner.rules(desk.tenant_id):
         owner = known.stored.endpoint_id or known.stored.job_id
@@ -78,20 +78,20 @@ async def exported_rules(desk: Desk) -> dict[str, list[dict[str, object]]]:
 
 
 def _stay(plan: DocumentPlan, wanted: WantedEntry, kind: str, stored: list[StoredRule]) -> bool:
-    """Whether rules are left as they are, because the entry says nothing about them; that there are some is noted."""
+    """Whether rules stay unchanged because the entry does not mention them; a remark lists their number."""
     if "rules" in wanted.entry.model_fields_set or plan.options.prune:
         return False
     if stored:
         count = "1 rule" if len(stored) == 1 else f"{len(stored)} rules"
         plan.notes.append(
-            f"{kind} {wanted.name!r} keeps {count} that its entry does not describe; write them down, or remove them "
-            "with `rules: []` or --prune"
+            f"{kind} {wanted.name!r} keeps {count} that its entry does not describe; add them to the "
+            "document, or remove them with `rules: []` or --prune"
         )
     return True
 
 
 def _members(plan: DocumentPlan, endpoints: Sequence[WantedEntry]) -> dict[str, tuple[str, ...]]:
-    """The names of each job's endpoints, as they will be; also of those that have a fault of their own."""
+    """The names of each job's endpoints after the change, including those with an error."""
     jobs = {job.id: job.name for job in plan.jobs.values()}
     found: dict[str, dict[str, None]] = {}
     for endpoint_id, job_id in plan.job_of.items():
@@ -103,20 +103,20 @@ def _members(plan: DocumentPlan, endpoints: Sequence[WantedEntry]) -> dict[str, 
 
 
 def _checked(plan: DocumentPlan, wanted: WantedEntry, owner: str | None, members: tuple[str, ...]) -> list[Rule] | None:
-    """The rules of an entry; None where one has a fault."""
+    """The rules of an entry; None if one has an error."""
     assert isinstance(wanted.entry, JobEntry | EndpointEntry)
     rules: dict[str, Rule] = {}
     is_good = True
     if len(wanted.entry.rules) > RULES_MAX:
         count = len(wanted.entry.rules)
-        message = f"{count} rules are more than the {RULES_MAX} that an endpoint or job may have; join some with ||"
+        message = f"{count} rules exceed the maximum of {RULES_MAX} per endpoint or job; join some with ||"
         plan.fault(wanted.at("rules"), message)
         return None
     for number, document in enumerate(wanted.entry.rules):
         try:
             rule = read_rule(document, f"rule-{number + 1}")
             if rule.name in rules:
-                raise InvalidInput(f"rule {rule.name!r} is there twice; give one of them another name", field="name")
+                raise InvalidInput(f"rule {rule.name!r} is given twice; rename one of them", field="name")
             check_rule(rule, owner, members)
             check_minimum(rule.interval_ms, plan.tenant)
             rules[rule.name] = rule
@@ -140,7 +140,7 @@ def _plan_owner(
     rules: list[Rule],
     steps: dict[tuple[str, str], int],
 ) -> bool:
-    """Whether anything is to be changed."""
+    """Whether anything changes."""
     if [each.rule for each in stored] == rules:
         return False
     old = {each.rule.name: each for each in stored}
@@ -167,7 +167,7 @@ def plan_job_name(plan: DocumentPlan, job_id: str) -> str:
 
 
 def _stored(plan: DocumentPlan, owner: RuleSection, old: dict[str, StoredRule], rules: list[Rule]) -> list[StoredRule]:
-    """Rules lie in the order in which they were made: where a new one goes before an old one, all are made now."""
+    """Rules are stored in the order of creation: if a new one goes before an old one, all are created again."""
     made = [old[rule.name].created_at if rule.name in old else plan.now for rule in rules]
     if made != sorted(made):
         made = [plan.now] * len(rules)

@@ -1,4 +1,4 @@
-"""Every section of a document, in the order in which they build on each other. A new kind of thing gets a line here."""
+"""Every section of a document, in the order of their dependencies. A new kind of entry gets a line here."""
 
 from mainspring.documents.alerts import AlertSection
 from mainspring.documents.endpoints import EndpointSection

@@ -12,11 +12,11 @@ _SPECIAL = re.compile(r"([\\'\"])")
 
 
 class CannotExpand(Exception):
-    """What only a shell could expand."""
+    """Only a shell could expand this."""
 
 
 def shell_words(command: str, variables: dict[str, str]) -> list[str]:
-    """The words of a command; raises ValueError where its quotes do not match, and CannotExpand."""
+    """The words of a command. Raises ValueError if its quotes do not match, and CannotExpand."""
     return shlex.split(_expanded(command, variables))
 
 
@@ -47,7 +47,7 @@ def _expanded(command: str, variables: dict[str, str]) -> str:
 
 
 def _value(name: str, variables: dict[str, str], quote: str) -> str:
-    """A variable's value, so that its own quotes are text. Without quotes around it, it may be several words."""
+    """A variable's value, quoted so that its own quotes are text. Unquoted, it may be several words."""
     if name not in variables:
         raise CannotExpand(f"it uses ${name}, which the crontab does not set")
     return re.sub(r'([\\"])', r"\\\1", variables[name]) if quote else _SPECIAL.sub(r"\\\1", variables[name])

@@ -1,6 +1,6 @@
-"""What the sections `alerts` and `webhooks` have in common: who is told of what, by name.
+"""What the sections `alerts` and `webhooks` share.
 
-Whether delivery works is state, not configuration: one that was disabled because it failed for too long stays so,
+Whether delivery works is state, not configuration: a subscription that was disabled after failures stays disabled,
 whatever a document says, until a person enables it again.
 """
 
@@ -18,7 +18,7 @@ from mainspring.operations.subscriptions import SUBSCRIPTIONS_MAX, list_subscrip
 
 Config = Alert | Webhook
 Entry = dict[str, object]
-# Who it becomes: the plan, the entry, its id, the one that is there. None where a fault was noted.
+# Builds the result: the plan, the entry, its id, the existing one. None if an error was recorded.
 Configure = Callable[[DocumentPlan, WantedEntry, str, Subscription | None], Config | None]
 
 _MADE = {SubscriptionKind.ALERT: EventType.ALERT_CREATED, SubscriptionKind.WEBHOOK: EventType.WEBHOOK_CREATED}
@@ -64,12 +64,12 @@ async def prune_subscriptions(plan: DocumentPlan, kind: SubscriptionKind, wanted
 
 
 def is_wanted(subscription: Subscription) -> bool:
-    """Whether its owner has it enabled; failures may have disabled it all the same."""
+    """Whether its owner has it enabled; failures may have disabled it nevertheless."""
     return subscription.enabled or bool(subscription.disabled_reason)
 
 
 def minimal(entry: Mapping[str, object], defaults: Mapping[str, object]) -> Entry:
-    """An entry without what is so by default."""
+    """An entry without defaults."""
     return {key: value for key, value in entry.items() if key not in defaults or value != defaults[key]}
 
 
@@ -79,7 +79,7 @@ def first_good(
     harmless: Mapping[str, object],
     place: Callable[[str], SourcePlace],
 ) -> Config | None:
-    """What `make` makes; every fault it meets is noted, and gone past with a harmless value, to find the next one."""
+    """The result of `make`; every error is recorded and replaced by a harmless value, to find the next one."""
     mended: dict[str, object] = {}
     while True:
         try:
@@ -135,7 +135,7 @@ def _change(
 
 
 def _hidden(old: Subscription, config: Config) -> tuple[str, str, str]:
-    """What changed where nothing that is shown did."""
+    """What changed if no shown field did."""
     if isinstance(config, Alert) or isinstance(old.config, Alert):
         return "to", "(secret)", "(another secret)"
     return "url" if config.target != old.config.target else "secret", "(secret)", "(another secret)"

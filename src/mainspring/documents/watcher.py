@@ -1,9 +1,9 @@
-"""Watch a folder of documents and apply them whenever they change. What is broken is told; what was applied stays.
+"""Watch a directory of documents and apply them when they change. Errors are reported; the last applied state remains.
 
-The folder is looked at every second, by name, time and size of its files: no notification of the system is needed, and
-it works on every file system. A change counts once the files have been quiet for one look, because a file that is still
-being written is not what somebody meant. The folder is one source, named like it, unless a document names its own.
-An empty folder changes nothing: a volume that was not mounted must not archive everything.
+The directory is checked every second, by name, time and size of its files: this needs no notifications and works on
+every file system. A change counts once the files are unchanged for one check, because a file may still be being
+written. The directory is one source, named like it, unless a document names its own. An empty directory changes
+nothing: a volume that was not mounted must not archive everything.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ Look = tuple[tuple[str, int, int, int], ...]
 
 
 def watch(desk: Desk, folder: Path | None, messengers: Messengers, *, prune: bool) -> list["FolderWatcher"]:
-    """What watches this folder, if there is one, with the references that this process may read."""
+    """The watcher of the configured directory, if any, with the references that this process may resolve."""
     if folder is None:
         return []
     return [FolderWatcher(desk, folder, Options(local(os.environ), messengers, prune=prune))]
 
 
 class FolderWatcher:
-    """`problem` says what is wrong with the folder at the moment; None: it is applied."""
+    """`problem` is what is wrong with the directory now; None: it is applied."""
 
     def __init__(self, desk: Desk, folder: Path, options: Options) -> None:
         self._desk = desk
@@ -56,8 +56,8 @@ class FolderWatcher:
             try:
                 await self.run_once()
             except StoreUnavailable:
-                self._settled = None  # the scheduler says that the database is away; try again
-            except Exception:  # the outermost loop of a worker: one bad look must not end watching for ever
+                self._settled = None  # the scheduler reports that the database is unavailable; try again
+            except Exception:  # outermost loop of a worker: one failed check must not end watching
                 log.exception("worker failed", worker="configuration watcher")
             try:
                 await asyncio.wait_for(self._stopping.wait(), LOOK_EVERY_S)
@@ -68,11 +68,11 @@ class FolderWatcher:
         self._stopping.set()
 
     async def check(self) -> str | None:
-        """For `/readyz`: a broken document is told there, and is no reason to take a working process out of service."""
+        """For `/readyz`: an invalid document is reported there, but does not make a working process unready."""
         return self.problem
 
     async def run_once(self) -> Report | None:
-        """Look; apply what has changed and is quiet since the last look. At the first look nothing is awaited."""
+        """Checks; applies files that changed and are unchanged since the last check. The first check does not wait."""
         try:
             look = _look(self._folder)
         except OSError as fault:
@@ -82,7 +82,7 @@ class FolderWatcher:
         if not is_quiet or look == self._settled:
             return None
         if not look:
-            await self._refuse(f"{self._folder} has no document; what was applied before stays", look)
+            await self._refuse(f"{self._folder} has no documents; the last applied state remains", look)
             return None
         report = await self._apply()
         self._settled = look

@@ -1,6 +1,6 @@
-"""The section `workflows`: steps that are taken one after the other. A new version is published where one changed.
+"""The section `workflows`. A new version is published if a workflow changed.
 
-Versions are never taken back, because executions run them: what is no longer described stays, without its mark.
+Versions are never removed, because executions run them: a workflow that is no longer described stays, without a source.
 """
 
 import re
@@ -46,8 +46,8 @@ class WorkflowSection:
                     await _plan_one(plan, each, document, new, old.workflow if old is not None else None, source)
                 if old is not None and old.archived_at is not None and each.name not in _published(plan):
                     plan.notes.append(
-                        f"workflow {each.name!r} stays archived, because its entry says nothing new; "
-                        f"`mainspring workflow restore {each.name}` brings it back"
+                        f"workflow {each.name!r} stays archived, because its entry did not change; "
+                        f"`mainspring workflow restore {each.name}` restores it"
                     )
 
     async def prune(self, plan: DocumentPlan, wanted: Sequence[WantedEntry]) -> None:
@@ -77,7 +77,7 @@ async def _newest(desk: Desk) -> list[Published]:
 def read_entries(
     entries: Sequence[dict[str, object]], allow_ports: frozenset[int]
 ) -> list[tuple[str, Workflow | InvalidInput]]:
-    """Each entry as the document of a workflow, and the workflow; or what is wrong with it."""
+    """Each entry as the document of a workflow, and the workflow; or its errors."""
     return [_read_entry(entry, allow_ports) for entry in entries]
 
 
@@ -90,7 +90,7 @@ def _read_entry(entry: dict[str, object], allow_ports: frozenset[int]) -> tuple[
 
 
 def written_entries(documents: Sequence[str]) -> list[dict[str, object]]:
-    """Documents of workflows as entries, which have their names elsewhere."""
+    """Documents of workflows as entries, whose names are their keys."""
     entries = []
     for document in documents:
         said, _ = read_yaml(document)

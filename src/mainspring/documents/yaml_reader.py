@@ -1,7 +1,7 @@
-"""Read YAML that strangers wrote: plain values, and for each of them the place where it stands.
+"""Read untrusted YAML: plain values, each with its position.
 
-Nothing is executed, nothing is guessed: tags, duplicate keys, tabs, binary data, files that are huge or that multiply
-themselves by aliases are faults with a place, not tracebacks and not surprises.
+Nothing is executed, nothing is guessed: tags, duplicate keys, tabs, binary data, and files that are huge or grow by
+their aliases are errors with a position, not tracebacks.
 """
 
 import math
@@ -14,14 +14,14 @@ from mainspring.documents.faults import DocumentFault, InvalidDocument, SourcePl
 from mainspring.workflow.yaml_nodes import MappingNode, ScalarNode, SequenceNode, TooMuch, YamlNode, compose_all
 
 BYTES_MAX = 5_000_000  # some 20,000 endpoints; reading takes about 4 s per MB
-VALUES_MAX = 300_000  # after aliases were followed
+VALUES_MAX = 300_000  # after aliases were expanded
 DEPTH_MAX = 50
 
 Path = tuple[str | int, ...]
 _TAG = "tag:yaml.org,2002:"
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _IN_OTHER_WORDS = {
-    "mapping values are not allowed here": "a ': ' stands where none can be; put text that contains ': ' in quotes, "
+    "mapping values are not allowed here": "a ': ' is not allowed here; put text that contains ': ' in quotes, "
     "or check the indentation",
     "could not find expected ':'": "a key without its ':'; write `key: value`",
     "expected <block end>, but found '<block mapping start>'": "this line is indented differently from its neighbours; "
@@ -30,7 +30,7 @@ _IN_OTHER_WORDS = {
 
 
 class Tree(Struct):
-    """One YAML document: its value, and the places of its keys and values by path."""
+    """One YAML document: its value, and the positions of its keys and values by path."""
 
     file: str
     lines: list[str]
@@ -39,11 +39,11 @@ class Tree(Struct):
     values: dict[Path, YamlNode]
 
     def key(self, path: Path) -> SourcePlace:
-        """Where the key is that leads to this path; of what stands nowhere, where its nearest parent does."""
+        """The position of the key that leads to this path, or of its nearest parent."""
         return self._place(self.keys, path)
 
     def at(self, path: Path) -> SourcePlace:
-        """Where the value at this path is."""
+        """The position of the value at this path."""
         return self._place(self.values, path)
 
     def _place(self, nodes: dict[Path, YamlNode], path: Path) -> SourcePlace:
@@ -55,7 +55,7 @@ class Tree(Struct):
 
 
 def read_documents(file: str, data: bytes) -> list[Tree]:
-    """Every YAML document of a file; raises InvalidDocument with all that keeps it from being read."""
+    """Every YAML document of a file. Raises InvalidDocument with all errors that prevent reading it."""
     text = _decoded(file, data)
     lines = text.splitlines()
     faults: list[DocumentFault] = []
@@ -95,7 +95,7 @@ def _decoded(file: str, data: bytes) -> str:
         raise _refused(file, "not UTF-8 text; save the file as UTF-8", line) from None
     if found := _CONTROL.search(text):
         line = text.count("\n", 0, found.start()) + 1
-        raise _refused(file, f"a control character (U+{ord(found[0]):04X}); this is no text file", line)
+        raise _refused(file, f"a control character (U+{ord(found[0]):04X}); this is not a text file", line)
     return text
 
 
@@ -106,7 +106,7 @@ class _Unbuildable(Exception):
 
 
 class _Builder:
-    """Turns nodes into plain values, and notes where each stands; aliases count as often as they are used."""
+    """Turns nodes into plain values, and records their positions; aliases count as often as they are used."""
 
     def __init__(self, tree: Tree, faults: list[DocumentFault]) -> None:
         self._tree = tree
@@ -133,7 +133,7 @@ class _Builder:
             self._open.discard(id(node))
 
     def _step(self, node: YamlNode, steps: int = 1) -> None:
-        """Every value that is built and every pair that a merge looks at is a step."""
+        """Every value that is built and every pair that a merge reads is a step."""
         self._count += steps
         if self._count > VALUES_MAX:
             message = f"more than {VALUES_MAX:,} values once aliases are followed; write less, or split the file"
@@ -149,7 +149,7 @@ class _Builder:
                 merged.extend(self._merged(value))
             elif key.value in found:
                 first = self._place(self._tree.keys[*path, key.value])
-                self._fault(key, f"{key.value!r} is there twice; the first one is in line {first.line}")
+                self._fault(key, f"{key.value!r} is given twice; the first one is in line {first.line}")
             else:
                 self._tree.keys[*path, key.value] = key
                 found[key.value] = self.build(value, (*path, key.value))
@@ -159,7 +159,7 @@ class _Builder:
         return found
 
     def _mapping_without(self, node: MappingNode, present: dict[str, object], path: Path) -> dict[str, object]:
-        """What a merged mapping adds: the keys that are not there already."""
+        """What a merged mapping adds: the keys that are not present."""
         if id(node) in self._open:
             raise _Unbuildable("a merge leads back into itself; write its content out", self._place(node))
         self._step(node, 1 + len(node.value))
@@ -196,7 +196,7 @@ class _Builder:
             return _whole(text)
         if kind == "float":
             return _fraction(text)
-        self._fault(node, f"the tag {node.tag!r} is not known here; leave it out")
+        self._fault(node, f"the tag {node.tag!r} is unknown; remove it")
         return None
 
     def _fault(self, node: YamlNode, message: str) -> None:
@@ -210,7 +210,7 @@ def _whole(text: str) -> object:
     plain = text.replace("_", "")
     try:
         return int(plain) if plain.lstrip("+-").isdigit() else int(plain, 0)
-    except ValueError:  # more digits than Python reads, or octal of another age: as good as text
+    except ValueError:  # more digits than Python reads, or old-style octal: treated as text
         return text
 
 
@@ -236,7 +236,7 @@ def _spot(file: str, lines: list[str], line: int, column: int) -> SourcePlace:
 
 def _syntax(file: str, lines: list[str], fault: MarkedYAMLError) -> DocumentFault:
     mark = fault.problem_mark or fault.context_mark
-    if mark is not None and mark.line >= len(lines):  # it was noticed at the end; what began it is more use
+    if mark is not None and mark.line >= len(lines):  # the error was noticed at the end; its start is more useful
         mark = fault.context_mark or mark
     problem = fault.problem or fault.context or "it cannot be read"
     if problem.startswith("maximum depth"):

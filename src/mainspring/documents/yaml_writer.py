@@ -1,11 +1,11 @@
-"""Plain values as YAML that people like to read and that reads back as the same values."""
+"""Write plain values as readable YAML that reads back as the same values."""
 
 import io
 
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import LiteralScalarString
 
-WIDTH = 4096  # a line of text stays one line: diffs show what changed
+WIDTH = 4096  # a line of text stays one line, so that diffs show what changed
 NULL = "tag:yaml.org,2002:null"
 
 
@@ -21,7 +21,7 @@ def as_yaml(documents: list[dict[str, object]]) -> str:
 
 
 def _prepared(value: object) -> object:
-    """Text of several lines as a block, which people can read."""
+    """Text of several lines as a readable block."""
     if isinstance(value, dict):
         return {key: _prepared(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The arguments that tools share, each with its meaning and an example: an assistant reads nothing else of the docs."""
+"""Arguments that tools share, each with its meaning and an example: an assistant reads no other documentation."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -22,12 +22,14 @@ Duration = Annotated[
     Field(description="A duration: 30s, 5m, 1h30m, 1d, or milliseconds as a number.", examples=["30s", "5m"]),
 ]
 Instant = Annotated[
-    str, Field(description="An instant in RFC 3339, with its zone.", examples=["2026-01-31T08:30:00Z"], max_length=100)
+    str, Field(description="A timestamp in RFC 3339, with its zone.", examples=["2026-01-31T08:30:00Z"], max_length=100)
 ]
-Reason = Annotated[str, Field(description="Why, in a few words; shown to whoever asks later.", max_length=WORDS_MAX)]
-DryRun = Annotated[bool, Field(description="true: say what would change, and change nothing.")]
-Limit = Annotated[int, Field(description="At most this many.", ge=1, le=LIST_MAX)]
-MaxBytes = Annotated[int, Field(description="How much of the response body to show, in bytes.", ge=0, le=MAX_BYTES_MAX)]
+Reason = Annotated[
+    str, Field(description="Reason, in a few words; shown to anyone who looks later.", max_length=WORDS_MAX)
+]
+DryRun = Annotated[bool, Field(description="true: return what would change, and change nothing.")]
+Limit = Annotated[int, Field(description="Maximum number.", ge=1, le=LIST_MAX)]
+MaxBytes = Annotated[int, Field(description="Maximum bytes of the response body to return.", ge=0, le=MAX_BYTES_MAX)]
 
 
 class OneEndpoint(Arguments):
@@ -42,7 +44,7 @@ class RemoveEndpoint(ChangeEndpoint):
     confirm: Annotated[
         str,
         Field(
-            description="The endpoint's name, once more: without it nothing is removed. Not needed with dry_run.",
+            description="The endpoint's name again: required to remove it. Not needed with dry_run.",
             max_length=WORDS_MAX,
         ),
     ] = ""
@@ -68,7 +70,7 @@ def read_instant(text: str, field: str) -> datetime:
     except (ValueError, OverflowError):
         pass
     raise InvalidInput(
-        f"{field} {shown(text)!r} is not an instant; write it as RFC 3339 with a zone: 2026-01-31T08:30:00Z",
+        f"{field} {shown(text)!r} is not a timestamp; write it as RFC 3339 with a zone: 2026-01-31T08:30:00Z",
         field=field,
         value=shown(text),
     )
@@ -76,4 +78,4 @@ def read_instant(text: str, field: str) -> datetime:
 
 def refuse_both(first: object, second: object, names: str, field: str) -> None:
     if first is not None and second is not None:
-        raise InvalidInput(f"{names} say the same thing in two ways; give one of them", field=field)
+        raise InvalidInput(f"{names} exclude each other; give one of them", field=field)

@@ -1,6 +1,6 @@
 """The documentation as resources: `mainspring://docs/quickstart`, read from the installed package or from the tree.
 
-Only the pages that are there can be asked for: a name that is not in the list is not looked for in any folder.
+Only existing pages can be requested: a name that is not in the list is not looked up in any directory.
 """
 
 from functools import cache
@@ -45,7 +45,7 @@ def find_document(uri: str) -> DocsPage:
 
 
 def _folder() -> Path:
-    """In a wheel the pages lie in the package; in a checkout, beside its source."""
+    """In a wheel the pages are in the package; in a checkout, beside its source."""
     package = Path(mainspring.__file__).parent
     packed = package / "docs"
     return packed if packed.is_dir() else package.parents[1] / "docs"

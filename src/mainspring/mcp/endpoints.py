@@ -1,4 +1,4 @@
-"""Tools about endpoints: look, create, change, remove, call."""
+"""Tools about endpoints: read, create, change, remove, call."""
 
 import asyncio
 from typing import Annotated
@@ -56,14 +56,15 @@ box = Toolbox()
 
 class RunEndpoint(ChangeEndpoint):
     wait: Annotated[
-        Duration, Field(description="Wait so long for its end, at most 60s; 0: do not wait.", examples=["30s"])
+        Duration,
+        Field(description="Wait this long for the end of the run, at most 60s; 0: do not wait.", examples=["30s"]),
     ] = 0
 
 
 class ListEndpoints(Arguments):
-    job: Annotated[str | None, Field(description="Only those of this job, by name or id.")] = None
-    archived: Annotated[bool, Field(description="Those that were archived instead.")] = False
-    after: Annotated[str | None, Field(description="Read on: the `next` of the answer before.")] = None
+    job: Annotated[str | None, Field(description="Only endpoints of this job, by name or id.")] = None
+    archived: Annotated[bool, Field(description="List archived endpoints instead.")] = False
+    after: Annotated[str | None, Field(description="Next page: the `next` of the previous answer.")] = None
     limit: Limit = LIST_DEFAULT
 
 
@@ -88,7 +89,7 @@ async def list_endpoints(visit: ToolCaller, wanted: ListEndpoints) -> JsonObject
 async def get_endpoint(visit: ToolCaller, wanted: OneEndpoint) -> JsonObject:
     """Show one endpoint: what it calls, its schedule and limits, its hints, its state and its next run.
 
-    `health` says how its runs of the last hour, day, week and month went.
+    `health` summarises its runs of the last hour, day, week and month.
     """
     desk = visit.desk
     endpoint = await find_endpoint(desk, wanted.endpoint)
@@ -138,14 +139,12 @@ async def delete_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> JsonObje
 
 
 class PauseEndpoint(ChangeEndpoint):
-    until: Annotated[Instant | None, Field(description="Until this instant; else until it is resumed.")] = None
-    duration: Annotated[Duration | None, Field(description="For this long, instead of until.")] = None
-    resume: Annotated[
-        bool, Field(description="true: end its pause instead, or take a parked endpoint back into the schedule.")
-    ] = False
+    until: Annotated[Instant | None, Field(description="End of the pause; default: until resumed.")] = None
+    duration: Annotated[Duration | None, Field(description="Length of the pause, instead of until.")] = None
+    resume: Annotated[bool, Field(description="true: end its pause, or unpark a parked endpoint.")] = False
     reason: Reason = ""
     advice_may_resume: Annotated[
-        bool, Field(description="true: rules, workflows and the model may end the pause; else only a person may.")
+        bool, Field(description="true: rules, workflows and the model may end the pause; default: only a person may.")
     ] = False
 
 
@@ -175,8 +174,8 @@ async def pause_endpoint(visit: ToolCaller, wanted: PauseEndpoint) -> JsonObject
 async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> JsonObject:
     """Ask the scheduler to run an endpoint now. The schedule keeps its cadence; list_runs shows the run once it began.
 
-    While the endpoint runs, one more run is queued; further requests join it. With `wait`, `run` tells how it ended;
-    it is null where it has not ended by then.
+    While the endpoint runs, one more run is queued; further requests join it. With `wait`, `run` has the result, or
+    null if the run has not finished by then.
     """
     longest = min(read_duration(wanted.wait, "wait").total_seconds(), WAIT_S_MAX) if wanted.wait else 0
     requested: list[Endpoint] = []

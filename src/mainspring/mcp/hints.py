@@ -1,4 +1,4 @@
-"""Tools about when: hints that change the schedule for a while, why the next run is when it is, what comes after it."""
+"""Tools about the schedule: hints, the reason for the next run, and upcoming runs."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -35,13 +35,14 @@ box = Toolbox()
 class PutHint(ChangeEndpoint):
     every: Annotated[
         Duration | None,
-        Field(description="Run at this interval meanwhile; replaces an interval hint."),
+        Field(description="Temporary interval; replaces an interval hint."),
     ] = None
-    at: Annotated[Instant | None, Field(description="Run once at this instant; replaces a one-shot hint.")] = None
-    after: Annotated[Duration | None, Field(description="Run once, this long from now; instead of at.")] = None
-    clear: Annotated[bool, Field(description="true: remove its hints instead; its schedule is back at once.")] = False
+    at: Annotated[Instant | None, Field(description="Run once at this time; replaces a one-shot hint.")] = None
+    after: Annotated[Duration | None, Field(description="Run once after this duration; instead of at.")] = None
+    clear: Annotated[bool, Field(description="true: remove its hints; its schedule applies again.")] = False
     ttl: Annotated[
-        Duration | None, Field(description="How long the hint is good, at most 24h; 1h for an interval, else 30m.")
+        Duration | None,
+        Field(description="How long the hint is valid, at most 24h; default 1h for an interval, 30m for a one-shot."),
     ] = None
     reason: Reason = ""
 
@@ -81,10 +82,10 @@ async def put_hint(visit: ToolCaller, wanted: PutHint) -> JsonObject:
 
 
 class Why(OneEndpoint):
-    count: Annotated[int, Field(description="Show so many of the next runs too.", ge=0, le=PREVIEW_MAX)] = 0
+    count: Annotated[int, Field(description="Also return this many upcoming runs.", ge=0, le=PREVIEW_MAX)] = 0
     failures: Annotated[
         int | None,
-        Field(description="What if so many runs in a row had failed, and all that follow?", ge=0, le=999_999),
+        Field(description="What if this many consecutive runs had failed, and all that follow?", ge=0, le=999_999),
     ] = None
 
 
@@ -92,7 +93,7 @@ class Why(OneEndpoint):
 async def why(visit: ToolCaller, wanted: Why) -> JsonObject:
     """Explain when an endpoint runs next, and why: each rule of the decision, what it asked for, why it won or lost.
 
-    With count, also the next runs and the rule that sets each; with failures, what they would be after those.
+    With count, also the upcoming runs and the rule that sets each; with failures, what they would be after those.
     """
     desk = visit.desk
     endpoint = await find_endpoint(desk, wanted.endpoint)

@@ -1,4 +1,4 @@
-"""Tools about what happened and what there is: runs with their responses, events, jobs, quotas."""
+"""Tools about history and inventory: runs with their responses, events, jobs, quotas."""
 
 from typing import Annotated
 
@@ -24,12 +24,12 @@ box = Toolbox()
 
 
 class ListRuns(Arguments):
-    endpoint: Annotated[EndpointName | None, Field(description="Only those of this endpoint, by name or id.")] = None
+    endpoint: Annotated[EndpointName | None, Field(description="Only runs of this endpoint, by name or id.")] = None
     status: Annotated[
         StatusFilter | None,
-        Field(description="Only those that ended so; `failed`: as failure, timeout or blocked.", examples=["failed"]),
+        Field(description="Only runs with this status; `failed`: failure, timeout or blocked.", examples=["failed"]),
     ] = None
-    before: Annotated[str | None, Field(description="Read on: the `next` of the answer before.")] = None
+    before: Annotated[str | None, Field(description="Next page: the `next` of the previous answer.")] = None
     limit: Limit = LIST_DEFAULT
 
 
@@ -72,7 +72,9 @@ async def get_run(visit: ToolCaller, wanted: GetRun) -> JsonObject:
 
 
 class ListEvents(Arguments):
-    after: Annotated[str | None, Field(description="Read on: the `next` of the answer before; else the newest.")] = None
+    after: Annotated[
+        str | None, Field(description="Next page: the `next` of the previous answer; default: the newest.")
+    ] = None
     limit: Limit = LIST_DEFAULT
 
 
@@ -114,6 +116,6 @@ async def list_jobs(visit: ToolCaller, wanted: NoArguments) -> JsonObject:
 
 
 async def _names(desk: Desk, ids: set[str]) -> dict[str, str]:
-    """Names by id, archived endpoints included; what was deleted is left out."""
+    """Names by id, including archived endpoints; deleted ones are left out."""
     found = [await desk.stores.endpoints.endpoint(desk.tenant_id, endpoint_id) for endpoint_id in ids]
     return {endpoint.id: endpoint.name for endpoint in found if endpoint is not None}

@@ -1,7 +1,7 @@
-"""What a tool is: a verb with its scope, its arguments and its marks, and how a call to one is answered.
+"""Define tools: a verb with its scope, its arguments and its annotations; and run calls to them.
 
-A tool parses, calls one operation or one read, and gives back an object of `shapes`. What it refuses comes back as an
-error in words, with the rule and the way out; what breaks is logged and told without its insides.
+A tool parses, calls one operation or one read, and returns a view. A refusal is returned as an error message with the
+rule and the fix; an internal error is logged and reported without details.
 """
 
 import re
@@ -30,13 +30,13 @@ log = structlog.get_logger()
 
 
 class Arguments(BaseModel):
-    """What a tool is told. A name nobody knows is refused: ignored, it would look as if it had counted."""
+    """The arguments of a tool. Unknown names are refused: ignored, they would seem to have an effect."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ToolCaller(Struct, frozen=True):
-    """One call: the desk of whoever calls, and what makes requests for it."""
+    """One call: the caller's desk, and the HTTP caller for requests."""
 
     desk: Desk
     caller: Caller
@@ -58,7 +58,7 @@ A = TypeVar("A", bound=Arguments)
 
 class Tool(Struct, Generic[A], frozen=True):
     """`only_reads` changes nothing; `destroys` cannot be undone; `repeats` may be called twice to the same effect;
-    `calls_out` sends a request to somebody else's server.
+    `calls_out` sends a request to another server.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Toolbox:
         self.tools: list[Tool[Any]] = []
 
     def tool(self, scope: Scope, **marks: bool) -> Callable[[Work[A]], Work[A]]:
-        """Declare a tool: named by its function, described by its docstring, its arguments by their annotation."""
+        """Declares a tool: named by its function, described by its docstring, its arguments by their annotation."""
 
         def declare(work: Work[A]) -> Work[A]:
             function: Any = work
@@ -95,7 +95,7 @@ class Toolbox:
 
 
 class ToolResult(Struct, frozen=True):
-    """What goes back: an object, or an error as one."""
+    """The result of a call: an object, or an error."""
 
     content: JsonObject
     is_error: bool = False
@@ -104,7 +104,7 @@ class ToolResult(Struct, frozen=True):
 async def answer(
     tools: dict[str, Tool[Any]], name: str, given: dict[str, Any], principal: Principal, visit: Callable[[], ToolCaller]
 ) -> ToolResult:
-    """Call a tool by its name for a principal. Never raises: whatever goes wrong is an answer too."""
+    """Calls a tool by its name for a principal. Never raises: every failure is a result too."""
     try:
         if name not in tools:
             raise NotFound("tool", shown(name), tuple(tools))
@@ -113,9 +113,9 @@ async def answer(
         return ToolResult(await tool.work(visit(), _read(tool, given)))
     except MainspringError as fault:
         return _refusal(fault)
-    except Exception:  # the outermost loop of this door: one call must not end the session of others
+    except Exception:  # outermost handler of this door: one call must not end the session of others
         log.exception("tool failed", tool=name)
-        return _refusal(MainspringError("this failed inside Mainspring, and nobody meant it to; its log says where"))
+        return _refusal(MainspringError("internal error; see the server log"))
 
 
 def _read(tool: Tool[A], given: dict[str, Any]) -> A:
@@ -134,7 +134,7 @@ def _read(tool: Tool[A], given: dict[str, Any]) -> A:
 
 
 def _refuse_unstorable(name: str, value: object) -> None:
-    """JSON can spell text that no database keeps."""
+    """JSON can represent text that no database can store."""
     match value:
         case str() if UNSTORABLE.search(value):
             raise InvalidInput(
@@ -157,7 +157,7 @@ def _in_words(fault: ErrorDetails, known: tuple[str, ...]) -> str:
     if fault["type"] == "missing":
         return f"argument {name!r} is missing"
     if fault["type"] == "extra_forbidden":
-        near = did_you_mean(name, known) or f"; known are: {', '.join(known) or 'none'}"
+        near = did_you_mean(name, known) or f"; known arguments: {', '.join(known) or 'none'}"
         return f"unknown argument {name!r}{near}"
     if fault["loc"][0] in SECRET:  # nothing of a secret goes back, not even to whoever sent it
         return f"argument {name!r} is not as it should be; it maps names of headers to their values, which are text"
@@ -179,7 +179,7 @@ def _text(docstring: str | None) -> str:
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without the titles that pydantic makes of every name: they say nothing and cost tokens."""
+    """The schema without the titles that pydantic derives from names: they add nothing and cost tokens."""
     schema.pop("title", None)
     schema.pop("description", None)
     for field in schema.get("properties", {}).values():

@@ -1,4 +1,4 @@
-"""All tools by their names, in the order in which an assistant reads them. At most twenty: each one costs attention."""
+"""All tools by name, in the order in which an assistant reads them. At most twenty: each one costs attention."""
 
 from typing import Any
 

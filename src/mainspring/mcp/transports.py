@@ -1,8 +1,8 @@
-"""How clients reach the server: on standard input and output as one fixed principal, or over HTTP with a key each time.
+"""Transports of the server: standard input and output as one fixed principal, or HTTP with a key per request.
 
-Over HTTP every request is recognised anew, so a revoked key is refused at once; a session belongs to the key it was
-opened with, and for any other it does not exist. The package behind this is imported when somebody first asks for it:
-a start should not pay a second for what it may never need.
+Over HTTP every request is authenticated again, so a revoked key is refused at once. A session belongs to the key it was
+opened with; for any other key it does not exist. The MCP package is imported at the first request: a start should not
+pay a second for what it may never need.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ BODY_MAX = 2_000_000  # a request body of an endpoint may have a million charact
 SESSIONS_MAX = 1_000
 SESSIONS_OF_KEY_MAX = 20
 SESSIONS_OF_TENANT_MAX = 200
-IDLE_S = 600.0  # a session without a request in flight for this long is over
+IDLE_S = 600.0  # a session without requests for this long ends
 PRINCIPAL = "mainspring.principal"
 
 Recognise = Callable[[Request], Awaitable[Principal]]
@@ -35,7 +35,7 @@ Desks = Callable[[str, str], Desk]
 
 
 async def serve_stdio(principal: Principal, desk: Desks, caller: Caller) -> None:
-    """Answer one client until it closes our standard input."""
+    """Serves one client until it closes our standard input."""
     from mcp.server.stdio import stdio_server
 
     from mainspring.mcp.server import ServerDependencies, make_server
@@ -46,7 +46,7 @@ async def serve_stdio(principal: Principal, desk: Desks, caller: Caller) -> None
 
 
 class WebDoor:
-    """An ASGI application, and a worker: the sessions it opens live as long as it runs."""
+    """An ASGI application and a worker: its sessions live as long as it runs."""
 
     def __init__(self, recognise: Recognise, desk: Desks, caller: Caller) -> None:
         self._recognise = recognise
@@ -54,7 +54,9 @@ class WebDoor:
         self._caller = caller
         self._asked = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._opening: Counter[tuple[str, str]] = Counter()  # requests under way that may open a session, by its owner
+        self._opening: Counter[tuple[str, str]] = (
+            Counter()
+        )  # requests in progress that may open a session, by its owner
         self._ready: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
@@ -97,7 +99,7 @@ class WebDoor:
             self._opening[owner] -= 1
 
     def _refuse_many(self, manager: "StreamableHTTPSessionManager", owner: tuple[str, str]) -> None:
-        """One key, or one tenant, must not take the places of all the others."""
+        """One key or tenant must not take the places of all others."""
         open_now = [(each["subject"], each["client_id"]) for each in manager._session_owners.values()]
         of_key = open_now.count(owner) + self._opening[owner]
         of_tenant = sum(tenant == owner[0] for tenant, _ in open_now)
@@ -110,7 +112,7 @@ class WebDoor:
             )
 
     async def _principal(self, request: Request) -> Principal:
-        """By a key alone: a browser sends its session's cookie along to whoever asks for it."""
+        """Accepts keys only: a browser sends its session cookie for any page that asks."""
         if not request.headers.get("authorization", "").lower().startswith("bearer "):
             raise NotAuthenticated("no API key was sent; send `Authorization: Bearer <key>`")
         return await self._recognise(request)
@@ -127,7 +129,7 @@ class WebDoor:
 
 
 def _may_open(request: Request) -> bool:
-    """Whether a request may open a session: it names none, and speaks a version of the protocol that has sessions."""
+    """Whether a request may open a session: it names none, and uses a protocol version with sessions."""
     from mcp.server import streamable_http_manager as manager
 
     version = request.headers.get("mcp-protocol-version")
@@ -142,7 +144,7 @@ def _principal_of(context: Any) -> Principal:
 
 
 def _session_owner(principal: Principal) -> object:
-    """Who the package takes a session to belong to: it compares this, and answers 404 to anybody else."""
+    """The owner of a session for the package, which answers 404 to any other."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
 
@@ -150,10 +152,12 @@ def _session_owner(principal: Principal) -> object:
 
 
 def _check_origin(request: Request) -> None:
-    """A page of another site must not reach a server on the network of whoever reads it. Programs send no Origin."""
+    """A page of another site must not reach a server in its reader's network. Programs send no Origin."""
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
-        raise Forbidden("the request comes from a page of another site; only pages of this server may ask", scope="")
+        raise Forbidden(
+            "the request comes from a page of another site; only pages of this server are allowed", scope=""
+        )
 
 
 def _refusal(fault: MainspringError) -> JSONResponse:

@@ -1,7 +1,7 @@
-"""Tools about workflows: what runs and where it stands, and the orders that can be taken back or tried again.
+"""Tools about workflows: list executions and their state, and send commands that can be undone or retried.
 
-Cancelling ends an execution for good and is left to people. What executions know came from called servers and from
-senders of events, so it is marked as somebody else's words.
+Cancelling ends an execution for good and is left to people. Data of executions comes from called servers and senders of
+events, so it is marked as untrusted.
 """
 
 import json
@@ -35,11 +35,11 @@ Name = Annotated[str, Field(max_length=WORDS_MAX)]
 
 
 class GetExecutions(Arguments):
-    execution: Annotated[Name | None, Field(description="Id of one: where it stands, what happened.")] = None
-    workflow: Annotated[Name | None, Field(description="Only those of this workflow.")] = None
-    status: Annotated[Status | None, Field(description="Only those that are so.", examples=["failed"])] = None
-    in_need: Annotated[bool, Field(description="Only those that wait for a person: failed or paused.")] = False
-    before: Annotated[Name | None, Field(description="Read on: the `next` of the answer before.")] = None
+    execution: Annotated[Name | None, Field(description="Id of an execution: its state and history.")] = None
+    workflow: Annotated[Name | None, Field(description="Only executions of this workflow.")] = None
+    status: Annotated[Status | None, Field(description="Only executions with this status.", examples=["failed"])] = None
+    in_need: Annotated[bool, Field(description="Only executions that wait for a person: failed or paused.")] = False
+    before: Annotated[Name | None, Field(description="Next page: the `next` of the previous answer.")] = None
     limit: Limit = LIST_DEFAULT
 
 
@@ -47,7 +47,7 @@ class GetExecutions(Arguments):
 async def get_executions(visit: ToolCaller, wanted: GetExecutions) -> JsonObject:
     """List workflows and their executions, newest first; or, with `execution`, show one with its timeline.
 
-    `allows` are the orders its status allows. What it knows is data of others, marked as untrusted.
+    `allows` are the commands its status allows. Its data is marked as untrusted.
     """
     desk = visit.desk
     if wanted.execution is not None:
@@ -69,19 +69,17 @@ async def get_executions(visit: ToolCaller, wanted: GetExecutions) -> JsonObject
 class OrderExecution(Arguments):
     verb: Annotated[
         Literal["start", "send", "pause", "resume", "retry", "skip"],
-        Field(description="start a workflow, send an event, or order one about; skip needs a reason."),
+        Field(description="start a workflow, send an event, or send a command; skip needs a reason."),
     ]
     workflow: Annotated[Name | None, Field(description="With start: its name.")] = None
     execution: Annotated[
-        Name | None, Field(description="Id of the execution; with send also the correlation key of those that run.")
+        Name | None, Field(description="Id of the execution; with send also the correlation key of running ones.")
     ] = None
     event: Annotated[Name, Field(description="With send: the type of the event.", examples=["reply"])] = ""
-    data: Annotated[dict[str, object] | None, Field(description="With start its input, with send what it carries.")] = (
-        None
-    )
-    correlation: Annotated[Name, Field(description="With start: what events may be addressed to.")] = ""
+    data: Annotated[dict[str, object] | None, Field(description="With start its input, with send its data.")] = None
+    correlation: Annotated[Name, Field(description="With start: correlation key that events can be sent to.")] = ""
     key: Annotated[
-        Name | None, Field(description="Your own key: a second start, or event, with it changes nothing.")
+        Name | None, Field(description="Idempotency key: a second start or event with it changes nothing.")
     ] = None
     reason: Reason = ""
     dry_run: DryRun = False
@@ -91,14 +89,14 @@ class OrderExecution(Arguments):
 async def order_execution(visit: ToolCaller, wanted: OrderExecution) -> JsonObject:
     """Start a workflow, send an event to executions, or pause, resume, retry or skip one.
 
-    Orders and events are taken in the next second and stand in the log with your name and the reason.
+    Commands and events are processed in the next second and recorded in the log with your name and the reason.
     """
     desk = visit.desk
     if wanted.verb == "start":
         return await _start(desk, wanted)
     target = wanted.execution
     if target is None:
-        raise InvalidInput(f"{wanted.verb} is for an execution; give its id as execution", field="execution")
+        raise InvalidInput(f"{wanted.verb} needs an execution; give its id as execution", field="execution")
     if wanted.verb == "send":
         ids, new = await operations.send_event(
             desk, target, wanted.event, wanted.data or {}, event_id=wanted.key or "", dry_run=wanted.dry_run
@@ -110,7 +108,7 @@ async def order_execution(visit: ToolCaller, wanted: OrderExecution) -> JsonObje
 
 async def _start(desk: Desk, wanted: OrderExecution) -> JsonObject:
     if wanted.workflow is None:
-        raise InvalidInput("start is for a workflow; give its name as workflow", field="workflow")
+        raise InvalidInput("start needs a workflow; give its name as workflow", field="workflow")
     wish = StartRequest(wanted.data or {}, wanted.correlation, wanted.key)
     if wanted.dry_run:
         started = await dry_run_start(desk, wanted.workflow, wish)

@@ -32,9 +32,9 @@ const token = new URLSearchParams(location.hash.slice(1)).get("token") || "";
 const said = document.getElementById("said");
 history.replaceState(null, "", "/setup");
 if (!token) said.textContent = "This link has no token; open it exactly as it was printed.";
-const send = async (path, wish) => {
+const send = async (path, request) => {
   const answer = await fetch("/api/v1/auth/" + path, {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(wish),
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(request),
   });
   const body = await answer.json();
   if (!answer.ok) said.textContent = body.detail;
@@ -61,9 +61,9 @@ document.getElementById("setup").addEventListener("submit", async (event) => {
     if (await send("accept", { token })) location.assign("/");
     return;
   }
-  const wish = { token, password };
-  if (email) wish.email = email;
-  if (await send("setup", wish)) location.assign("/");
+  const request = { token, password };
+  if (email) request.email = email;
+  if (await send("setup", request)) location.assign("/");
 });
 """
 
