@@ -32,6 +32,7 @@ from tests.stores.databases import is_sqlite, query
 
 LONGEST_S = 0.1
 AT_ONCE = 500
+BINARY = "01021b1f7f80ffad0c08"  # ten bytes, each of which is spelled out
 DOCUMENT_CHARS = 490_000  # of a workflow; 500,000 are allowed
 BULKY = "name: bulky\nsteps:\n" + "".join(f"  - {{id: s{n}, set: {{x: 'input.text'}}}}\n" for n in range(100))
 DIVIDES = "name: divides\nsteps:\n  - {id: a, set: {x: '1 / input.by'}}\n  - {id: b, end: done}\n"
@@ -183,6 +184,9 @@ class World:
         value = f"CAST('{body}' AS BLOB)" if is_sqlite(self.url) else f"convert_to('{body}', 'UTF8')"
         await query(self.url, f"UPDATE run SET body = {value} WHERE id = '{self.ids['run']}'")
         await self.multiply("run", f"id = '{self.ids['run']}'", self.sizes.runs, "id")
+        self.ids["binary"] = f"{self.ids['run']}_1"
+        binary = "randomblob(10000000)" if is_sqlite(self.url) else f"decode(repeat('{BINARY}', 1000000), 'hex')"
+        await query(self.url, f"UPDATE run SET body = {binary} WHERE id = '{self.ids['binary']}'")
 
     async def multiply(self, table: str, where: str, count: int, *distinct: str) -> None:
         """Copies of a row in one statement; the texts in `distinct` are followed by 1, 2, ..."""

@@ -134,6 +134,15 @@ class LargestWork:
         found = (await self.api.get("/api/v1/endpoints?limit=50")).json()["items"]
         return Asked(query="?limit=50&" + "&".join(f"endpoint={each['id']}" for each in found))
 
+    async def read_run(self) -> Asked:
+        return Asked(ids={"run": self.world.ids["binary"]})
+
+    async def read_body(self) -> Asked:
+        return Asked(ids={"run": self.world.ids["binary"]})
+
+    async def download_body(self) -> Asked:
+        return Asked(ids={"run": self.world.ids["binary"]})
+
     async def act_on_endpoints(self) -> Asked:
         return Asked({"verb": "pause", "ids": await self.endpoint_ids(), "reason": REASON, "for_ms": "1h"})
 

@@ -108,7 +108,7 @@ async def test_endpoint(desk: Running, endpoint: EndpointRef, request: Request, 
         called = ("method", "url", "headers", "body", "timeout_ms")
         return {"dry_run": True, "would_call": {name: shape[name] for name in called}}
     run, outcome = await call_once(desk, request.app.state.context.caller, found.id)
-    return run_in_full(run, found.name, outcome.body)
+    return await asyncio.to_thread(run_in_full, run, found.name, outcome.body)
 
 
 @router.get("/{endpoint}/decision", response_model=DecisionView)

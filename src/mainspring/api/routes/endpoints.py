@@ -1,5 +1,6 @@
 """Endpoints: made, read, changed, archived, deleted."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -76,7 +77,7 @@ async def create_endpoint(desk: Writing, wish: EndpointNew, response: Response, 
 async def check_endpoint(desk: Running, wish: EndpointNew, request: Request) -> Shape:
     """Call an endpoint that is not saved, once, and tell what came back. Nothing is stored."""
     drafted, outcome = await call_unsaved(desk, request.app.state.context.caller, wish.definition())
-    return {**_outcome(outcome), "next_run_at": instant(drafted.next_run_at)}
+    return {**await asyncio.to_thread(_outcome, outcome), "next_run_at": instant(drafted.next_run_at)}
 
 
 @router.get("/{endpoint}", response_model=EndpointView)
