@@ -144,9 +144,12 @@ def stay_here() -> None:
 
 
 def watch_loop(path: str) -> None:
-    """Let the commands that serve run with a LoopWatch beside them."""
+    """Let the commands that serve run with a LoopWatch beside them, and read every document: no budget is spent."""
     from mainspring.cli import serve
     from mainspring.cli.command import complete
+    from mainspring.outbound import sandbox
+
+    vars(sandbox)["BUDGET_S"] = 1e6
 
     async def watched(work: Coroutine[Any, Any, T]) -> T:
         watching = asyncio.create_task(LoopWatch(path).run())

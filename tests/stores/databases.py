@@ -85,6 +85,7 @@ async def query(url: str, sql: str) -> list[tuple[object, ...]]:
     """Execute a statement past every rule but the schema's own."""
     if is_sqlite(url):
         file = apsw.Connection(str(file_of(url)))
+        file.set_busy_timeout(60_000)  # a server may be writing
         try:
             return list(file.execute(sql))
         finally:

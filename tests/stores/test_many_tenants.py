@@ -20,7 +20,8 @@ async def test_claim_beside_thousands_of_tenants_leaves_the_event_loop_free(
     series = f"WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < {TENANTS})"
     await query(store_url, f"{series} INSERT INTO tenant (id, name) SELECT 'crowd-' || n, 'crowd' FROM s")
     await add(stores, an_endpoint("billing"))
-    claimed, idle = [], []
+    claimed: list[float] = []
+    idle: list[float] = []
     for _ in range(TRIES):
         clock.tick(hours=1)
         for seconds in (claimed, idle):

@@ -119,7 +119,7 @@ async def test_endpoint(
     if dry_run:
         return TestDryRun(would_call=RequestView.from_value(await load_endpoint(desk, found)))
     run, outcome = await call_once(desk, request.app.state.context.caller, found.id)
-    return RunDetailView.of(run, found.name, outcome.body)
+    return await asyncio.to_thread(RunDetailView.of, run, found.name, outcome.body)
 
 
 @router.get("/{endpoint}/decision")

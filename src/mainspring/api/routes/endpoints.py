@@ -1,5 +1,6 @@
 """Endpoints: made, read, changed, archived, deleted."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -72,7 +73,7 @@ async def create_endpoint(
 async def check_endpoint(desk: Running, wish: EndpointNew, request: Request) -> EndpointChecked:
     """Call an endpoint that is not saved, once, and return the response. Nothing is stored."""
     drafted, outcome = await call_unsaved(desk, request.app.state.context.caller, wish.config())
-    return EndpointChecked.of(outcome, next_run_at=drafted.next_run_at)
+    return await asyncio.to_thread(EndpointChecked.of, outcome, next_run_at=drafted.next_run_at)
 
 
 @router.get("/{endpoint}")

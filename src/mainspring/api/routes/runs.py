@@ -1,9 +1,12 @@
 """Runs: what happened. A response body is returned as safe text, or raw as a file download."""
 
-from typing import Annotated
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, ParamSpec
 
 from fastapi import APIRouter, Query, Response
 from msgspec.structs import replace
+from pydantic import BaseModel
 
 from mainspring.api.access import Reading
 from mainspring.api.cursors import open_cursor, seal_cursor
@@ -18,6 +21,7 @@ from mainspring.views.run import BodyView, RunDetailView, RunView
 from mainspring.views.view import CountedPage
 
 router = APIRouter(tags=["runs"])
+P = ParamSpec("P")
 Status = Annotated[
     StatusFilter | None, Query(description="Only runs with this status; `failed`: failure, timeout or blocked.")
 ]
@@ -78,21 +82,21 @@ async def list_runs_of_endpoint(
     )
 
 
-@router.get("/runs/{run}")
-async def read_run(desk: Reading, run: RunRef) -> RunDetailView:
+@router.get("/runs/{run}", response_model=RunDetailView)
+async def read_run(desk: Reading, run: RunRef) -> Response:
     """A run with its phases, response headers, body as text, and the decision that planned it."""
     found = await desk.stores.runs.run(desk.tenant_id, run)
     if found is None:
         raise NotFound("run", run)
     names = await desk.stores.look.names(desk.tenant_id, [found.endpoint_id])
     body = await desk.stores.runs.body(desk.tenant_id, run)
-    return RunDetailView.of(found, names.get(found.endpoint_id, found.endpoint_id), body)
+    return await _written(RunDetailView.of, found, names.get(found.endpoint_id, found.endpoint_id), body)
 
 
-@router.get("/runs/{run}/body")
-async def read_body(desk: Reading, run: RunRef) -> BodyView:
+@router.get("/runs/{run}/body", response_model=BodyView)
+async def read_body(desk: Reading, run: RunRef) -> Response:
     """The response body as safe text: control characters are escaped."""
-    return BodyView.of(await _body(desk, run))
+    return await _written(BodyView.of, await _body(desk, run))
 
 
 @router.get("/runs/{run}/body/raw", response_class=Response, responses={200: {"content": RAW}})
@@ -100,6 +104,12 @@ async def download_body(desk: Reading, run: RunRef) -> Response:
     """The raw bytes, up to the endpoint's cap, as a file to save: never displayed by a browser."""
     body = await _body(desk, run)
     return Response(body.data, media_type="text/plain; charset=utf-8", headers=RAW_HEADERS)
+
+
+async def _written(view: Callable[P, BaseModel], *args: P.args, **kwargs: P.kwargs) -> Response:
+    """The response, made in a thread: escaping and writing a binary body of 10 MB takes more than a second."""
+    data = await asyncio.to_thread(lambda: view(*args, **kwargs).model_dump_json())
+    return Response(data, media_type="application/json")
 
 
 async def _body(desk: Desk, run: str) -> Body:
