@@ -23,10 +23,10 @@ SOURCE = ROOT / "src/mainspring"
 NOT_REWRITTEN: tuple[str, ...] = (
     "api/endpoint_views.py", "api/models",
     "cli/endpoint.py", "cli/endpoint_options.py", "cli/endpoint_output.py", "cli/execution_output.py", "cli/remote.py",
-    "cli/remote_planner.py", "cli/remote_values.py", "cli/remote_workflows.py",
+    "cli/remote_planner.py", "cli/remote_workflows.py",
     "documents/alerts.py", "documents/endpoints.py", "documents/entries.py", "documents/jobs.py",
     "documents/webhooks.py",
-    "domain/definition.py", "domain/endpoint.py",
+    "domain/endpoint.py",
     "mcp/endpoint_arguments.py", "mcp/endpoint_change.py",
     "stores", "views",
 )  # fmt: skip

@@ -346,7 +346,7 @@ def test_what_cannot_be_planned_is_tried_again_after_a_fixed_delay_with_the_faul
     assert due(pushed) == NOON + FAULTY_DELAY
     assert decode_trail(pushed.trail) == (
         DecisionStep(
-            "faulty", at("12:05:00"), "won", "planning failed and is tried again later: ValueError: no such zone"
+            "faulty", at("12:05:00"), "won", "planning failed and is retried later: ValueError: no such zone"
         ),
     )  # fmt: skip
     assert replace(pushed, next_run_at=endpoint.next_run_at, trail=endpoint.trail) == endpoint

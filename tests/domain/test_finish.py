@@ -269,7 +269,7 @@ def test_what_threw_when_called_or_stored_is_left_alone_for_the_same_delay(code:
     assert (due(settled), settled.failure_count, settled.is_running) == (later, 1, False)
     assert types(settlement.events) == ["endpoint.faulty", "run.finished", "backoff.applied"]
     assert settlement.events[0].data == {"fault": "a bug"}
-    why = "it failed inside and is tried again later: a bug"
+    why = "internal error; retried later: a bug"
     assert decode_trail(settled.trail)[-1] == DecisionStep("faulty", later, "moved", why)
 
 

@@ -419,4 +419,4 @@ def _order(execution_id: str, verb: str, reason: str, output: Output) -> None:
         show_json({"execution": execution, "ordered": verb, "reason": reason})
         return
     say(f"ordered {verb} of {execution_id}, which is {execution.status} at {execution.step or 'its start'!r}")
-    note("it happens in the next tick of a running ticker, and stands in the log with its reason")
+    note("it takes effect in the next tick of a running ticker and is recorded in the log with its reason")

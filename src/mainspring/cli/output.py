@@ -65,7 +65,7 @@ def _view_as_json(view: Any) -> object:
 
 
 def now() -> datetime:
-    """The time that `5m ago` counts from: the clock of whoever reads it."""
+    """The time that `5m ago` counts from: the clock of the reader."""
     from mainspring.wiring.clock import SystemClock
 
     return SystemClock().now()

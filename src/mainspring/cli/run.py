@@ -125,7 +125,7 @@ def show(
     raw: Annotated[bool, typer.Option("--raw", help="Print the exact bytes of the stored body.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show one run: how it ended, what came back, why it ran."""
+    """Show one run: its result, its response, and why it ran."""
     from mainspring.views.run import RunDetailView
 
     async def work(desk: "Desk") -> tuple["RunDetailView", bytes]:

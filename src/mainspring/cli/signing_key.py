@@ -36,7 +36,7 @@ def create(output: OutputOption = Output.TABLE) -> None:
         show_json(made)
         return
     say(f"signing key {made.id}: {made.secret}")
-    note("the secret is not shown again; give it to whoever verifies the webhook-signature header")
+    note("the secret is not shown again; give it to the receiver, which verifies the webhook-signature header")
 
 
 @app.command("list")

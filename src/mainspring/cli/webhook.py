@@ -72,7 +72,7 @@ def add(
         show_json(webhook)
         return
     say(f"added webhook {webhook.name!r}: {webhook.secret}")
-    note("the secret is not shown again; give it to whoever verifies the webhook-signature header")
+    note("the secret is not shown again; give it to the receiver, which verifies the webhook-signature header")
     host = webhook.url.split("/")[2].rpartition(":")[0] or webhook.url
     if not server_in_use() and (why := judge_host(current_settings(), host)):
         note(f"{why}, so it is not called unless `mainspring serve` was started with MAINSPRING_ALLOW_CIDRS for it")

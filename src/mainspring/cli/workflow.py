@@ -232,7 +232,7 @@ def archive(name: Name, output: OutputOption = Output.TABLE) -> None:
         return
     say(f"archived {name!r}" if found.changed else f"{name!r} was archived before")
     if running := found.running:
-        note(f"{running} of its executions {'is' if running == 1 else 'are'} not over: they go on")
+        note(f"{running} of its executions {'is' if running == 1 else 'are'} not over: they continue")
 
 
 @app.command("restore")

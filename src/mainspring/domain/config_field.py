@@ -81,7 +81,7 @@ class ConfigField(Struct, frozen=True):
         return f"{self.about.sentence}{unit}{default}"
 
     def checked(self, value: Any) -> Any:
-        """The value as it is stored, or InvalidInput: what was wrong, the rule, the way out."""
+        """The value as it is stored, or InvalidInput: what was wrong, the rule, the solution."""
         if value is None or (value == 0 and self.about.zero_is_none):
             return None
         match self.kind:

@@ -129,7 +129,7 @@ MEANING: dict[EventType, str] = {
     EventType.ENDPOINT_PAUSED: "An endpoint was paused.",
     EventType.ENDPOINT_RESUMED: "An endpoint was resumed, or unparked.",
     EventType.ENDPOINT_PARKED: "An endpoint was parked: it lost its worker too often in a row.",
-    EventType.ENDPOINT_ARCHIVED: "An endpoint was archived: it is kept with its runs, but never runs again.",
+    EventType.ENDPOINT_ARCHIVED: "An endpoint was archived. Its runs remain, and it never runs again.",
     EventType.ENDPOINT_DELETED: "An endpoint and its runs were deleted.",
     EventType.ENDPOINT_FAULTY: "An internal error while planning, calling or storing one endpoint; only this "
     "endpoint was postponed.",

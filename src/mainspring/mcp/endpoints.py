@@ -125,7 +125,7 @@ async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> JsonObject:
 
 @box.tool(Scope.WRITE, destroys=True, repeats=True)
 async def archive_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> JsonObject:
-    """Take an endpoint out of the schedule for good. It is kept with its runs, and its name is free again."""
+    """Remove an endpoint from the schedule for good. Its runs remain, and its name is free again."""
     await _confirm(visit.desk, wanted, "take it out of the schedule for good")
     return await act(visit, wanted, lambda desk: operations.archive_endpoint(desk, wanted.endpoint))
 
@@ -198,7 +198,7 @@ async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> JsonObject:
 
 @box.tool(Scope.RUN, calls_out=True)
 async def test_endpoint(visit: ToolCaller, wanted: CallEndpoint) -> JsonObject:
-    """Call an endpoint once, right now, and show what came back. Recorded as a test; the schedule does not change."""
+    """Call an endpoint once, right now, and return the response. Recorded as a test; the schedule does not change."""
     run, outcome = await test(visit.desk, visit.caller, wanted.endpoint)
     endpoint = await find_endpoint(visit.desk, run.endpoint_id)
     return {"run": RunView.of(run, endpoint.name).as_json(), "outcome": _outcome(outcome, wanted.max_bytes)}

@@ -147,7 +147,7 @@ class Notifier:
     async def _made_of(
         self, events: Sequence[StoredEvent], subscriptions: Sequence[Subscription], now: datetime
     ) -> tuple[Intake, int]:
-        """What is to be written, and how many of the events it is made of: many webhooks make much of a few events."""
+        """The rows to write, and the number of events they cover: many webhooks make many rows of a few events."""
         deliveries: list[Delivery] = []
         webhooks: dict[str, list[tuple[Subscription, Webhook]]] = {}
         for each in subscriptions:

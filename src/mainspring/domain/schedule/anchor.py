@@ -119,7 +119,7 @@ def nudge(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
 def push_ahead(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
     """Postpones an endpoint that cannot be planned by a fixed delay, with the error in its trail."""
     later = now + FAULTY_DELAY
-    step = DecisionStep("faulty", later, "won", f"planning failed and is tried again later: {fault}")
+    step = DecisionStep("faulty", later, "won", f"planning failed and is retried later: {fault}")
     return replace(endpoint, next_run_at=later, trail=encode_trail((step,)))
 
 
@@ -130,7 +130,7 @@ def hold_off(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
     later = now + FAULTY_DELAY
     if endpoint.next_run_at is None or endpoint.next_run_at >= later:
         return endpoint
-    step = DecisionStep("faulty", later, "moved", f"it failed inside and is tried again later: {fault}")
+    step = DecisionStep("faulty", later, "moved", f"internal error; retried later: {fault}")
     return replace(endpoint, next_run_at=later, trail=encode_trail((*decode_trail(endpoint.trail), step)))
 
 
