@@ -68,7 +68,7 @@ async def test_no_forbidden_address_is_reached_by_an_endpoint(owner: AsyncClient
 async def test_hostile_responses_are_recorded_and_can_be_read(owner: AsyncClient) -> None:
     wrong = []
     async with HostilePeer() as peer:
-        await make(owner, url=peer.url("/ok"), timeout_ms="30s", body_cap=100_000)
+        await make(owner, url=peer.url("/ok"), timeout="30s", body_cap=100_000)
         for name, row in ROWS.items():
             assert (await owner.patch(ENDPOINT, json={"url": peer.url(row.path)})).status_code == 200
             tested = await owner.post(f"{ENDPOINT}/test", timeout=120)

@@ -131,7 +131,7 @@ async def test_unproved_account_that_is_logged_in_cannot_accept_elsewhere(app: F
         answer = await attacker.post("/api/v1/auth/accept", json={"token": token})
 
     assert answer.status_code == 409
-    assert "never proved" in answer.json()["detail"]
+    assert "never verified" in answer.json()["detail"]
     user, _ = await stores.accounts.user(VICTIM) or (None, "")
     assert user is not None
     assert user.proof == "tenant:b"

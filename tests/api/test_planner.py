@@ -123,7 +123,7 @@ async def test_rules_are_checked_and_tried_on_recorded_runs(
     assert checked.json() == {
         "ok": True, "rules": [{"name": "rule-1", "when": "siblings.x.ok", "clear_hints": True}],
     }  # fmt: skip
-    assert "no sibling 'x'" in fault(refused)[1]
+    assert "unknown sibling 'x'" in fault(refused)[1]
     assert [each["fired"] for each in tested["runs"]] == [[], [], ["busy"]]
     assert tested["fired"] == {"busy": 1}
 

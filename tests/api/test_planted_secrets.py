@@ -195,14 +195,14 @@ async def by_an_assistant(door: FastAPI, stores: Stores, planted: Planted) -> by
     for number in range(10):
         secrets = {"Authorization": planted.new(), "X-Mine": planted.new()}
         url = f"{URL}?token={planted.new()}"
-        wish = {"name": f"mcp {number}", "url": url, "interval": "1h", "secret_headers": secrets}
+        wish = {"name": f"mcp {number}", "url": url, "every": "1h", "secret_headers": secrets}
         told.append(await answer(TOOLS, "create_endpoint", wish, principal, lambda: visit))
         told.append(await answer(TOOLS, "get_endpoint", {"endpoint": f"mcp {number}"}, principal, lambda: visit))
     told.append(await answer(TOOLS, "list_endpoints", {}, principal, lambda: visit))
     told.append(await answer(TOOLS, "list_events", {}, principal, lambda: visit))
     assert [each.content for each in told if each.is_error] == []
     for broken in ([planted.new()], {"Authorization": [planted.new()]}, {"X": f"{planted.new()}\n"}):
-        wish = {"name": "broken", "url": URL, "interval": "1h", "secret_headers": broken}
+        wish = {"name": "broken", "url": URL, "every": "1h", "secret_headers": broken}
         told.append(await answer(TOOLS, "create_endpoint", wish, principal, lambda: visit))
         assert told[-1].is_error
     return repr(told).encode()

@@ -115,7 +115,7 @@ def test_trail_verified_with_another_key_is_broken_at_its_first_entry(shell: She
     result = shell("audit", "verify", MAINSPRING_SECRET_KEY=other)
 
     assert result.exit_code == 78
-    assert "sealed with key" in result.stderr
+    assert "encrypted with key" in result.stderr
 
 
 def test_served_link_makes_the_first_owner(any_shell: Shell, processes: Processes) -> None:

@@ -254,7 +254,7 @@ def test_tenant_that_nobody_made_is_refused_and_not_made(any_shell: Shell) -> No
 def test_new_database_can_begin_with_a_tenant_that_was_made_for_it(any_shell: Shell) -> None:
     any_shell.env["MAINSPRING_TENANT"] = "acme"
 
-    assert "no tenant 'acme'; `mainspring tenant create acme` makes it" in any_shell.refused("job", "list", code=78)
+    assert "no tenant 'acme'; `mainspring tenant create acme` creates it" in any_shell.refused("job", "list", code=78)
     any_shell.ok("tenant", "create", "acme")
 
     assert any_shell.json("tenant", "show")["id"] == "acme"
@@ -362,9 +362,9 @@ def test_doctor_looks_at_mail_webhooks_accounts_and_keys(shell: Shell) -> None:
     assert found["accounts"]["message"] == "tenant 'default' has no owner who can log in"
     assert found["webhooks"]["message"] == "0 configured, none failing"
     assert found["workflows"]["level"] == OK
-    assert found["retention"]["message"] == "kept are runs 30d, bodies 7d, events 30d, and 10,000 runs of an endpoint"
+    assert found["retention"]["message"] == "retention: runs 30d, bodies 7d, events 30d, and 10,000 runs of an endpoint"
     unreachable = shell("doctor", MAINSPRING_SMTP_URL="smtp://127.0.0.1:9").stdout
-    assert "the mail server 127.0.0.1:9 does not answer" in unreachable
+    assert "the mail server 127.0.0.1:9 does not respond" in unreachable
 
 
 def test_doctor_reports_steps_of_the_clock_and_workers_whose_clock_differs(any_shell: Shell) -> None:

@@ -88,7 +88,7 @@ REFUSED_OF_HEALTH = {
     "pause for nothing": (("endpoint", "pause", "health", "--duration", "0"), "duration '0' is below the minimum"),
     "pause both ways": (
         ("endpoint", "pause", "health", "--duration", "1h", "--until", "2099-01-01T00:00:00Z"),
-        "--until and --duration say the same thing in two ways; give one of them",
+        "--until and --duration exclude each other; give one of them",
     ),
     "pause with an escape": (("endpoint", "pause", "health", "--reason", "\x1b]0;x"), "reason contains a control"),
     "edit to both schedules": (("endpoint", "edit", "health", "--every", "1m", "--cron", "@daily"), "both a cron"),
@@ -99,10 +99,10 @@ REFUSED_OF_HEALTH = {
     "one-shot without an instant": (("hint", "oneshot", "health"), "needs a time; give --at"),
     "one-shot both ways": (
         ("hint", "oneshot", "health", "--after", "5s", "--at", "2099-01-01T00:00:00Z"),
-        "--at and --after say the same thing in two ways",
+        "--at and --after exclude each other",
     ),
     "one-shot beyond its life": (("hint", "oneshot", "health", "--after", "2h"), "is later than its own expiry"),
-    "one-shot at nonsense": (("hint", "oneshot", "health", "--at", "noon"), "at 'noon' is not an instant"),
+    "one-shot at nonsense": (("hint", "oneshot", "health", "--at", "noon"), "at 'noon' is not a timestamp"),
     "unknown assumption": (("next", "health", "--if", "fails=3"), "did you mean 'failures'? write --if failures=3"),
     "assumption of less than none": (("next", "health", "--if", "failures=-1"), "is not a count"),
     "unknown status": (("runs", "--status", "fail"), "did you mean 'failed'? choose one of running, success"),

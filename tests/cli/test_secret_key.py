@@ -48,8 +48,8 @@ def test_keys_are_shown_by_their_ids_alone(keyed: Shell) -> None:
     shown = keyed.ok("secret-key", "show", MAINSPRING_SECRET_KEY=f"{KEY[NEW]}, {KEY[OLD]}")
 
     assert [line.split() for line in shown.splitlines()[1:]] == [
-        [key_id(NEW), "seals", "and", "opens", "0"],
-        [key_id(OLD), "opens", "1"],
+        [key_id(NEW), "encrypts", "and", "decrypts", "0"],
+        [key_id(OLD), "decrypts", "1"],
     ]
     assert not any(key in shown for key in KEY.values())
 
@@ -79,7 +79,7 @@ def test_old_key_that_was_taken_away_too_early_is_asked_for(keyed: Shell, comman
 
     refused = keyed.refused(*command, code=78)
 
-    assert f"sealed with key {key_id(OLD)}, but this process has key {key_id(NEW)}" in refused
+    assert f"encrypted with key {key_id(OLD)}, but this process has key {key_id(NEW)}" in refused
 
 
 def test_new_key_that_was_taken_away_after_the_change_is_asked_for(keyed: Shell) -> None:
@@ -87,7 +87,7 @@ def test_new_key_that_was_taken_away_after_the_change_is_asked_for(keyed: Shell)
     keyed.ok("secret-key", "rotate", "--settle", "1ms")
     keyed.env["MAINSPRING_SECRET_KEY"] = KEY[OLD]
 
-    assert f"sealed with key {key_id(NEW)}, but this process has key {key_id(OLD)}" in keyed.refused(
+    assert f"encrypted with key {key_id(NEW)}, but this process has key {key_id(OLD)}" in keyed.refused(
         "endpoint", "list", code=78
     )
 

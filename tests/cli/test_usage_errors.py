@@ -18,7 +18,7 @@ CASES = {
     ),
     "an option by the field of the API": (
         (*ADD, "--min", "5s"),
-        "there is no option '--min', did you mean '--min-interval'?",
+        "unknown option '--min', did you mean '--min-interval'?",
     ),
     "an option by a longer name": (
         (*ADD, "--cron-expression", "@daily"),
@@ -30,7 +30,7 @@ CASES = {
     ),
     "an option by what documents call it": (
         (*ADD, "--tz", "UTC"),
-        "there is no option '--tz', did you mean '--timezone'?",
+        "unknown option '--tz', did you mean '--timezone'?",
     ),
     "an option by what others call it": (
         ("runs", "--count", "5"),

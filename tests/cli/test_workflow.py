@@ -154,7 +154,7 @@ def test_many_are_ordered_after_a_preview_and_one_is_exported_and_verified(any_s
 
     assert all(each in preview for each in ids)
     assert ordered == {"verb": "pause", "ordered": 2, "more": False}
-    assert "No execution" in shell.ok("execution", "order", "retry", "--workflow", "order-follow-up")
+    assert "No matching execution" in shell.ok("execution", "order", "retry", "--workflow", "order-follow-up")
     assert shell.ok("execution", "list", "--attention") == "No execution waits for a person.\n"
     assert shell.ok("execution", "list", "--correlation", "none") == "No executions match.\n"
     assert "wrote" in shell.ok("execution", "export", ids[0], str(file))

@@ -88,7 +88,7 @@ async def test_session_about_an_endpoint_that_may_not_reach_siblings_changes_onl
     await analyst(stores, script).run_once()
 
     refused, done = (call.result for call in (await only_session(stores)).detail.tool_calls)
-    assert refused == "refused: the owner of 'watched' does not allow advice: siblings; allowed is " + ", ".join(own)
+    assert refused == "refused: the owner of 'watched' does not allow advice: siblings; allowed: " + ", ".join(own)
     assert done.startswith("done; ")
     assert (await get(stores, sibling)).interval_hint is None
     assert await stores.proposals.proposals("default", ProposalFilter(sibling.id)) == []
@@ -234,7 +234,7 @@ async def test_call_whose_arguments_are_no_object_is_recorded_and_refused(stores
     assert session is not None
     (call,) = session.detail.tool_calls
     assert (call.tool, call.arguments) == ("propose_interval", {"not an object": '[20000, "deep"'})
-    assert call.result == "refused: its arguments are no JSON object"
+    assert call.result == "refused: its arguments are not a JSON object"
     assert (await get(stores, watched)).interval_hint is None
 
 
@@ -246,7 +246,7 @@ async def test_reply_beyond_the_allowed_characters_ends_the_session(stores: Stor
 
     assert session is not None
     assert session.status != "done"
-    assert f"is beyond the {REPLY_CHARS_MAX} allowed" in session.detail.note
+    assert f"exceeds the limit of {REPLY_CHARS_MAX}" in session.detail.note
 
 
 async def test_session_that_ends_in_silence_is_incomplete(stores: Stores, watched: Endpoint) -> None:

@@ -82,7 +82,7 @@ def verify(installation: Installation = False, output: OutputOption = Output.TAB
     if output is Output.JSON:
         show_json(found)
     elif found.whole:
-        say(f"the trail is whole: {found.entries} entr{'y' if found.entries == 1 else 'ies'}")
+        say(f"the trail is valid: {found.entries} entr{'y' if found.entries == 1 else 'ies'}")
     else:
         say(f"the trail is broken at entry {found.fault_at}: {found.why}")
     fail_unless(found.whole)

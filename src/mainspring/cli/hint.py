@@ -67,9 +67,7 @@ def oneshot(
 
     one_of_two(at, after, "--at and --after", "at")
     if at is None and after is None:
-        raise InvalidInput(
-            "a one-shot hint needs its instant; give --at 2025-01-31T08:30:00Z or --after 30s", field="at"
-        )
+        raise InvalidInput("a one-shot hint needs a time; give --at 2025-01-31T08:30:00Z or --after 30s", field="at")
     instant = read_instant(at, "at") if at is not None else None
     from_now = read_span(after, "after") if after is not None else timedelta(0)
     good_for = _ttl(ttl, ONE_SHOT_TTL_DEFAULT)

@@ -91,7 +91,7 @@ def show_error(fault: MainspringError, output: Output) -> None:
         print(f"error: {len(faults)} errors; nothing was changed", file=sys.stderr)
     else:
         kind = fault.kind if isinstance(fault, NotFound) and fault.suggestion is None else ""
-        way_out = f"; `mainspring {LISTS[kind]}` lists those there are" if kind in LISTS else ""
+        way_out = f"; `mainspring {LISTS[kind]}` lists all" if kind in LISTS else ""
         print(f"error: {spelled_out(str(fault))}{way_out}", file=sys.stderr)
 
 

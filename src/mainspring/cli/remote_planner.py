@@ -96,7 +96,7 @@ def modes(client: "Client", scope: str | None, wanted: str | None, undo: bool) -
     done: Shape = {"undone": 0, "in_force": 0}
     if scope is not None and wanted is not None:
         if wanted not in MODES:
-            raise InvalidInput(f"mode '{wanted}' is not known; give {MODES_IN_WORDS}", field="mode", value=wanted)
+            raise InvalidInput(f"mode '{wanted}' is unknown; give {MODES_IN_WORDS}", field="mode", value=wanted)
         if scope == "all":
             done = planner.set_mode_for_all(mode=wanted, undo=undo)
         elif scope == "tenant":

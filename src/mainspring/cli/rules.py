@@ -245,7 +245,7 @@ def replay(
         names = sorted({each.endpoint for each in tested})
         if tested:
             say(f"the newest {len(tested)} runs of the job, of {', '.join(names)}")
-        show_table(columns, rows, "No recorded run to test with yet.")
+        show_table(columns, rows, "No recorded runs to test with yet.")
     fail_unless(not any(each.faults for each in tested))
 
 

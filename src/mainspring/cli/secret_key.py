@@ -24,7 +24,7 @@ def show(output: OutputOption = Output.TABLE) -> None:
         show_json([{"id": row.id, "seals": row.seals, "here": row.is_here, "values": row.values} for row in rows])
         return
     columns = (Column("KEY"), Column("DOES"), Column("VALUES"))
-    does = [("encrypts and decrypts" if row.seals else "opens") if row.is_here else "is missing" for row in rows]
+    does = [("encrypts and decrypts" if row.seals else "decrypts") if row.is_here else "is missing" for row in rows]
     show_table(columns, [(row.id, what, f"{row.values:,}") for row, what in zip(rows, does, strict=True)], "")
 
 

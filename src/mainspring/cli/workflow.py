@@ -59,7 +59,7 @@ def check(file: File, output: OutputOption = Output.TABLE) -> None:
     else:
         count = workflow.step_count
         steps = f"{count} step{'' if count == 1 else 's'}"
-        say(f"{workflow.name!r} is sound: {steps}, starts with {workflow.start!r}")
+        say(f"{workflow.name!r} is valid: {steps}, starts with {workflow.start!r}")
 
 
 @app.command("publish")
@@ -213,10 +213,10 @@ def start(
     elif execution.new:
         say(f"started {execution.id} of {name!r} version {execution.version}")
     elif all(execution.input.get(field) == value for field, value in wish.input.items()):
-        say(f"{execution.id} of {name!r} was started under this key before; nothing changed")
+        say(f"{execution.id} of {name!r} was already started under this key; nothing changed")
     else:
         say(
-            f"{execution.id} of {name!r} was started under this key before, with another input; nothing changed: "
+            f"{execution.id} of {name!r} was already started under this key, with another input; nothing changed: "
             "to start it with this one, give another key"
         )
 
