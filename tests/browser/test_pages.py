@@ -91,7 +91,7 @@ def test_endpoint_that_waits_for_the_rate_of_its_host_says_so(page: Page, site: 
 
 def test_smallest_phone_shows_when_long_names_run_next_and_both_kinds_of_schedules(page: Page, site: Site) -> None:
     name = "a name so long that it alone would fill more than one line of any phone"
-    endpoint = site.add(name, interval_ms="30s")["id"]
+    endpoint = site.add(name, every="30s")["id"]
     page.set_viewport_size({"width": 360, "height": 800})
     page.goto("/")
     instant = page.locator(".lines .instant").first

@@ -60,7 +60,7 @@ def test_executions_of_a_version_are_identical_under_it_and_what_that_proves_is_
     said = page.get_by_role("region", name="Replay").get_by_role("status")
 
     expect(said).to_contain_text("Identical (1 execution)")
-    expect(said).to_contain_text("Whether the outside world did what it answered, no log can prove.")
+    expect(said).to_contain_text("A log cannot prove what happened outside Mainspring.")
     expect(page.get_by_role("table", name="Executions that differ")).to_have_count(0)
 
 

@@ -141,7 +141,7 @@ def test_click_without_a_network_is_told_to_have_failed(troubled_page: Page, sit
     troubled_page.context.set_offline(True)
     try:
         troubled_page.get_by_role("button", name="Run now").click()
-        expect(troubled_page.get_by_role("alert")).to_contain_text("The server does not answer")
+        expect(troubled_page.get_by_role("alert")).to_contain_text("The server is not responding")
     finally:
         troubled_page.context.set_offline(False)
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from mainspring.domain.access.sealing import header_place
-from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.endpoint import Endpoint, with_values
 from mainspring.domain.run import Header, HttpAction, RunStatus
 from mainspring.operations.endpoints import Desk, edit_endpoint
 from mainspring.operations.secret_rotation import count_sealed
@@ -106,7 +106,7 @@ class Scene:
         secret = f"edited {number}"
         self.door.allowed[f"/{number}"].add(secret)
         header = Header(NAME, secret, secret=True)
-        await edit_endpoint(desk, f"e{number}", lambda old: replace(old, headers=(header,)))
+        await edit_endpoint(desk, f"e{number}", lambda old: with_values(old, {"headers": (header,)}))
 
     async def statuses(self) -> Counter[str]:
         rows = await query(self.stage.url, "SELECT status, COUNT(*) FROM run GROUP BY status")
