@@ -1,16 +1,13 @@
 """A bar is shown for long work on a terminal, on standard error, and nowhere else."""
 
 import io
-import sys
 from pathlib import Path
 from threading import Event
 
 import pytest
 
 from mainspring.cli.progress import progress, size_of
-from tests.harness.processes import COMMAND, Processes
-
-IN_A_TERMINAL = [sys.executable, "-c", "import pty, sys; pty.spawn(sys.argv[1:])"]
+from tests.harness.processes import COMMAND, IN_A_TERMINAL, Processes
 
 
 class Terminal(io.StringIO):

@@ -1,7 +1,6 @@
 """`serve` on a terminal shows failures, recoveries and alerts; in a pipe it does not."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -17,11 +16,10 @@ from mainspring.event_feed import Feed
 from mainspring.ports.stores import Stores
 from tests.cli.local_and_remote import Pair
 from tests.cli.shell import Shell
-from tests.harness.processes import COMMAND, Processes
+from tests.harness.processes import COMMAND, IN_A_TERMINAL, Processes
 from tests.peers.journal import Journal
 from tests.stores.world import an_outcome, claim, finished
 
-IN_A_TERMINAL = [sys.executable, "-c", "import pty, sys; pty.spawn(sys.argv[1:])"]
 FAILED = an_outcome(RunStatus.FAILURE, error="HTTP 500; expected 2xx", error_code="http_status")
 
 

@@ -24,6 +24,10 @@ from typing import Self
 from tests.harness.process_reaper import undertaker
 
 COMMAND = (sys.executable, "-m", "mainspring.cli.main")
+# A command on a terminal of its own. Killing the wrapper hangs up the terminal, which ends the command: also where the
+# tests run with SIGHUP ignored, as under nohup.
+_SPAWN = "import pty, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); pty.spawn(sys.argv[1:])"
+IN_A_TERMINAL = (sys.executable, "-c", _SPAWN)
 DEADLINE_S = 120.0  # generous: a cold start on two cores that thirty others use; a test that passes never waits for it
 
 
