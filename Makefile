@@ -82,7 +82,7 @@ short-faults:
 .PHONY: browser
 browser:
 	@echo "the browser tests run beside, and say what they found at their end"
-	@code=0; $(PYTEST) -n 2 --dist loadfile tests/browser $(ARGS) >$(VENV)/browser.log 2>&1 || code=$$?; cat $(VENV)/browser.log; exit $$code
+	@code=0; $(PYTEST) -n 0 tests/browser $(ARGS) >$(VENV)/browser.log 2>&1 || code=$$?; cat $(VENV)/browser.log; exit $$code
 
 # Brings the npm packages once for all who need them; two targets that run side by side would do so at the same time.
 .PHONY: web-packages

@@ -303,21 +303,21 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
   );
 }
 
-/** Scroll to the first field that was refused and focus it, once its section is open. */
-function showFault(form: HTMLFormElement | null, fields: string[]): void {
-  requestAnimationFrame(() =>
-    requestAnimationFrame(() => {
-      const marked = (fields.length ? fields : ["general"]).map((field) =>
-        form?.querySelector<HTMLElement>(`[data-field="${field}"]`),
-      );
-      const place = marked.find((each) => each) ?? form?.querySelector<HTMLElement>("[role=alert]");
-      const control = place?.matches("input, textarea, [tabindex]")
-        ? place
-        : place?.querySelector<HTMLElement>("input, textarea");
-      place?.scrollIntoView({ block: "center" });
-      control?.focus({ preventScroll: true });
-    }),
-  );
+/** Scroll to the first refused field and focus it. A field in a section that still opens is tried again each frame. */
+function showFault(form: HTMLFormElement | null, fields: string[], framesLeft = 120): void {
+  requestAnimationFrame(() => {
+    const marked = (fields.length ? fields : ["general"]).map((field) =>
+      form?.querySelector<HTMLElement>(`[data-field="${field}"]`),
+    );
+    const place = marked.find((each) => each) ?? form?.querySelector<HTMLElement>("[role=alert]");
+    const control = place?.matches("input, textarea, [tabindex]")
+      ? place
+      : place?.querySelector<HTMLElement>("input, textarea");
+    place?.scrollIntoView({ block: "center" });
+    control?.focus({ preventScroll: true });
+    const isShown = control !== undefined && control !== null && document.activeElement === control;
+    if (!isShown && framesLeft > 0) showFault(form, fields, framesLeft - 1);
+  });
 }
 
 function SecretsNote({ secrets }: { secrets: MissingSecret[] }) {
