@@ -20,14 +20,18 @@ unexport PYTHONDONTWRITEBYTECODE
 # Wheels only: no package may run its own build script here. Empty this (`make WHEELS= setup`) on a platform without wheels.
 WHEELS ?= --only-binary=:all:
 PIP := $(PY) -m pip --disable-pip-version-check --no-input -qq
-INSTALL := $(PIP) install --require-hashes --no-deps $(WHEELS) -r
+INSTALL := $(PIP) install --no-compile --require-hashes --no-deps $(WHEELS) -r
 INSTALL_PACKAGE := SKIP_WEB_BUILD=1 $(PIP) install --no-deps --no-build-isolation --editable .
-# So that no start has to, where bytecode may not be written.
-COMPILE_PACKAGE := $(PY) -m compileall -q src/mainspring
+# So that no start has to, where bytecode may not be written. On every core, which pip does not do; packages may contain
+# templates and examples that are not Python.
+COMPILE_ALL := $(PY) -m compileall -q -j 0 src/mainspring $(VENV)/lib >/dev/null 2>&1 || true
 
 # More than two cores can carry, for much of a test is waiting for a disk or a process; each brings its own PostgreSQL.
-PYTEST_WORKERS ?= -n 4
+# A worker that has run out of tests takes some of another's, so that none works alone at the end.
+PYTEST_WORKERS ?= -n 4 --dist worksteal
 PYTEST ?= $(PY) -m pytest
+# A test that hangs ends the run with the stacks of all its threads. The slowest short test takes about a minute.
+NO_HANGS := -o faulthandler_timeout=400 -o faulthandler_exit_on_timeout=true
 
 # Rebuilds the web UI when its sources changed, else takes no time; without a registry it says so and goes on.
 BUILD_WEB := $(PY) web/build.py --if-possible
@@ -53,8 +57,8 @@ run: $(VENV)/.runtime ## Start everything in one process on SQLite
 
 .PHONY: test
 test: $(VENV)/.test ## Lint, types and all tests (short fault tests included)
-	@$(MAKE) --no-print-directory -j3 check pages collection
-	$(PYTEST) $(PYTEST_WORKERS) --ignore=tests/faults --ignore=tests/browser $(ARGS)
+	@$(MAKE) --no-print-directory -j3 pages collection check
+	@$(MAKE) --no-print-directory parallel-tests
 	@$(MAKE) --no-print-directory -j2 short-faults browser
 
 # The inner loop, a few minutes: what needs neither PostgreSQL nor a browser.
@@ -64,7 +68,7 @@ quick: $(VENV)/.test ## Lint, types, pure packages and SQLite stores
 	$(PYTEST) $(PYTEST_WORKERS) -q tests/domain tests/workflow $(ARGS)
 	$(PYTEST) $(PYTEST_WORKERS) -q tests/stores -k "not postgres" $(ARGS)
 
-# What `test` does side by side, for it leaves a core idle: mypy works on one, a fault test mostly waits.
+# `test` runs some of these at a time: mypy uses one core while packages arrive, and a fault test mostly waits.
 .PHONY: pages
 pages: web-packages
 	@$(BUILD_WEB)
@@ -75,14 +79,18 @@ pages: web-packages
 collection:
 	@$(PYTEST) -n 0 --collect-only -qq >$(VENV)/collection.log 2>&1 || true
 
+.PHONY: parallel-tests
+parallel-tests:
+	$(PYTEST) $(NO_HANGS) $(PYTEST_WORKERS) --ignore=tests/faults --ignore=tests/browser $(ARGS)
+
 .PHONY: short-faults
 short-faults:
-	$(PYTEST) -n 3 --dist worksteal tests/faults $(ARGS)
+	@tests/faults/bring_servers.sh pgbouncer
+	$(PYTEST) $(NO_HANGS) -n 3 --dist worksteal tests/faults $(ARGS)
 
 .PHONY: browser
 browser:
-	@echo "the browser tests run beside, and say what they found at their end"
-	@code=0; $(PYTEST) -n 0 tests/browser $(ARGS) >$(VENV)/browser.log 2>&1 || code=$$?; cat $(VENV)/browser.log; exit $$code
+	$(PYTEST) $(NO_HANGS) -n 0 tests/browser $(ARGS)
 
 # Brings the npm packages once for all who need them; two targets that run side by side would do so at the same time.
 .PHONY: web-packages
@@ -113,6 +121,7 @@ coverage: $(VENV)/.test ## Branch coverage of the rooms that must have all of it
 
 .PHONY: faults
 faults: $(VENV)/.test ## The long fault tests: kills, stops, restarts, outages
+	@tests/faults/bring_servers.sh pgbouncer patroni etcd-server haproxy rabbitmq-server
 	$(PYTEST) -n 0 --long tests/faults $(ARGS)
 
 .PHONY: bench
@@ -139,7 +148,7 @@ lock: ## Pin all dependencies again (needs uv; UPGRADE=--upgrade moves the pins)
 	$(COMPILE) $(UPGRADE) pyproject.toml requirements/runtime.in -o requirements/runtime.txt
 	$(COMPILE) $(UPGRADE) pyproject.toml requirements/runtime.in requirements/test.in \
 		-c requirements/runtime.txt -o requirements/test.txt
-	$(COMPILE) pyproject.toml --extra redis requirements/runtime.in -c requirements/test.txt -o requirements/image.txt
+	$(COMPILE) pyproject.toml --extra redis --extra holidays --extra ics requirements/runtime.in -c requirements/test.txt -o requirements/image.txt
 	$(COMPILE) $(UPGRADE) pyproject.toml requirements/runtime.in requirements/test.in requirements/bench.in \
 		-c requirements/test.txt -o requirements/bench.txt
 
@@ -165,18 +174,19 @@ $(VENV)/.runtime: requirements/runtime.txt pyproject.toml $(VENV)/.made-at
 	@echo "installing $<"
 	@$(INSTALL) $<
 	@$(INSTALL_PACKAGE)
-	@$(COMPILE_PACKAGE)
+	@$(COMPILE_ALL)
 	@touch $@
 
 $(VENV)/.test: requirements/test.txt requirements/runtime.txt pyproject.toml $(VENV)/.made-at
 	@echo "installing $<"
 	@$(INSTALL) $<
 	@$(INSTALL_PACKAGE)
-	@$(COMPILE_PACKAGE)
+	@$(COMPILE_ALL)
 	@touch $(VENV)/.runtime $@
 
 $(VENV)/.bench: requirements/bench.txt requirements/test.txt requirements/runtime.txt pyproject.toml $(VENV)/.made-at
 	@echo "installing $<"
 	@$(INSTALL) $<
 	@$(INSTALL_PACKAGE)
+	@$(COMPILE_ALL)
 	@touch $(VENV)/.runtime $(VENV)/.test $@

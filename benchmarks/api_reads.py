@@ -69,6 +69,8 @@ FROM made"""
 async def seed(url: str, endpoints: int, runs: int, now: datetime) -> None:
     text = SQLITE if is_sqlite(url) else POSTGRES
     first = now - timedelta(days=DAYS)
+    if not is_sqlite(url):
+        await query(url, f"SELECT make_run_partitions('{first.isoformat()}', '1 day', {DAYS + 2})")
     await query(
         url,
         text.format(

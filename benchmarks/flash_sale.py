@@ -6,7 +6,7 @@ from mainspring.simulation.checks import check_trace
 from mainspring.simulation.scenario import load_scenario
 from mainspring.simulation.world import play
 
-GOAL_S = 0.5
+GOAL_S = 0.2
 SEEDS = 5
 
 

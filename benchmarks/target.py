@@ -24,19 +24,19 @@ class Target(asyncio.Protocol):
 
 
 @contextmanager
-def running_target() -> Iterator[str]:
-    """The URL of a target that lives as long as the block."""
-    process = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, text=True)
+def running_target(address: str = "127.0.0.1") -> Iterator[str]:
+    """The URL of a target that lives as long as the block; 0.0.0.0 is every address of the machine."""
+    process = subprocess.Popen([sys.executable, __file__, address], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/"
+        yield f"http://{address}:{int(process.stdout.readline())}/"
     finally:
         process.kill()
         process.wait()
 
 
 async def serve() -> None:
-    server = await asyncio.get_running_loop().create_server(Target, "127.0.0.1", 0, backlog=4096)
+    server = await asyncio.get_running_loop().create_server(Target, sys.argv[1], 0, backlog=4096)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

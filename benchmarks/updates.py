@@ -9,6 +9,7 @@ updated since can be removed. Decision 17 says why no update of `schedule` can b
 
 import argparse
 import asyncio
+import sys
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 
@@ -18,9 +19,12 @@ from tests.harness.postgres import Cluster, as_superuser
 from tests.stores.world import FixedClock, an_outcome
 
 from benchmarks.world import filled
+from mainspring.domain.schedule.fairness import EndpointPace
 from mainspring.domain.schedule.finish import Finished
+from mainspring.ports.presence import SILENT_MS
 from mainspring.ports.schedule import Caps
 from mainspring.ports.stores import Stores
+from mainspring.stores.due_windows import FIRST
 from mainspring.stores.postgres.database import SERVER_SETTINGS
 from mainspring.stores.postgres.queries import QUERIES
 from mainspring.wiring.clock import SystemClock
@@ -74,7 +78,11 @@ async def run_due(stores: Stores) -> int:
 
 async def looked_at(inside: asyncpg.Connection, now: datetime) -> int:
     explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {QUERIES['due_and_read_clock']}"
-    (plan,) = msgspec.json.decode(await inside.fetchval(explain, now, CAPS.per_host, BATCH))
+    none: list[str] = []
+    asked = (None, now, SILENT_MS, None, [FIRST.at], [FIRST.lot], none, BATCH, none, CAPS.per_host, [], CAPS.per_tenant)
+    (plan,) = msgspec.json.decode(
+        await inside.fetchval(explain, *asked, "bench", EndpointPace.SLOW, *[sys.maxsize] * 2)
+    )
     return int(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])
 
 

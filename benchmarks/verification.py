@@ -12,7 +12,7 @@ from benchmarks.world import database_url
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.schedule.cron import CRON
 from mainspring.observe import Metrics
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.verification import verify_execution
 from mainspring.outbound.vault import AesVault, KeyRing
 from mainspring.ports.workflows import Execution, Sending, Start

@@ -71,7 +71,7 @@ async def recorded_runs(stores: Stores) -> list[tuple[str, datetime, datetime]]:
     if hasattr(database, "path"):
         rows = apsw.Connection(database.path).execute(sql)
         return [(endpoint_id, from_us(slot_at), from_us(started_at)) for endpoint_id, slot_at, started_at in rows]
-    connection = await asyncpg.connect(as_superuser(database.url))
+    connection = await asyncpg.connect(as_superuser(database.url.each()[0]))
     try:
         return [tuple(row) for row in await connection.fetch(sql)]
     finally:
@@ -121,7 +121,7 @@ async def _bulk(stores: Stores, endpoints: list[Endpoint]) -> None:
 
         await database.write_much(work)
         return
-    connection = await asyncpg.connect(as_superuser(database.url))  # no COPY through row-level security
+    connection = await asyncpg.connect(as_superuser(database.url.each()[0]))  # no COPY through row-level security
     try:
         copy = connection.copy_records_to_table
         await copy("endpoint", records=configs, columns=CONFIG_COLUMNS)

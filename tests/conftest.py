@@ -8,6 +8,7 @@ long_run            True under `make faults` (pytest --long): run the long versi
 fuzz_minutes        how long the long fuzz test fuzzes each database (pytest --fuzz-minutes)
 """
 
+import gc
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,8 @@ settings.register_profile("long", max_examples=20_000, deadline=None, suppress_h
 # The stores of a test's own process: a server that shares two busy cores may take longer to answer than a user waits.
 database.CONNECT_TIMEOUT_S = database.ACQUIRE_TIMEOUT_S = 60
 
+gc.disable()  # while tests are collected: nothing of that is garbage
+
 TEMPLATE = "mainspring_template"
 database_numbers = count(1)
 
@@ -47,6 +50,13 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
     # As in the product, a logged exception is plain text. structlog's default draws all local variables, which is slow.
     structlog.configure(processors=[add_log_level, TimeStamper(), format_exc_info, ConsoleRenderer(colors=False)])
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of garbage collection: it lives until the end, and thousands of tests would pay."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:

@@ -24,6 +24,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 NOT_RUN = (
     "backup",
     "restore",
+    "move",
     "serve",
     "scheduler",
     "notifier",

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.domain.endpoint import CONFIG_FIELDS, SETTINGS, Endpoint, EndpointConfig
+from mainspring.domain.endpoint import CONFIG_FIELDS, JOB_FIELDS, SETTINGS, Endpoint, EndpointConfig
+from mainspring.domain.notify.subscription import ALERT_FIELDS, WEBHOOK_FIELDS
 from mainspring.domain.run import HttpAction
-from mainspring.inputs.endpoint import EndpointSettings
+from mainspring.domain.schedule.maintenance import MAINTENANCE_FIELDS
+from mainspring.inputs.models import AlertSettings, EndpointSettings, JobSettings, MaintenanceSettings, WebhookSettings
 from mainspring.stores.rows import ENDPOINT_COLUMNS
-from mainspring.views.endpoint_settings import EndpointSettingsView
+from mainspring.views.endpoint import EndpointSettingsView
 
 SOURCE = Path(__file__).parents[1] / "src" / "mainspring"
 CLIENT = "client/"  # knows the API alone; its lists of fields are generated
@@ -22,16 +24,31 @@ WORDED = "cli/endpoint_output.py"  # a setting whose line for people says more t
 # A field: where it is described, and the modules that use its value.
 WRITTEN = {
     "runbook": ("domain/endpoint.py", {"domain/notify/message.py", "workers/alerts.py"}),
-    "max_lateness_ms": ("domain/endpoint.py", {"domain/schedule/claim.py", WORDED}),
+    "max_lateness_ms": (
+        "domain/endpoint.py",
+        {"domain/schedule/claim.py", "domain/schedule/retry.py", "documents/imports/kubernetes.py", WORDED},
+    ),
     "catch_up_max": ("domain/endpoint.py", {"domain/schedule/claim.py", WORDED}),
-    "on_lost_worker": ("domain/endpoint.py", {"domain/schedule/claim.py", WORDED}),
+    "on_lost_worker": ("domain/endpoint.py", {"domain/schedule/claim.py", "stores/postgres/schedule.py", WORDED}),
     "jitter_ms": (
         "domain/endpoint.py",
-        {"domain/definition.py", "domain/schedule/changes.py", "domain/schedule/governor.py"},
+        {
+            "domain/definition.py",
+            "domain/schedule/changes.py",
+            "domain/schedule/governor.py",
+            "documents/imports/first_day.py",
+            "views/imports.py",
+        },
     ),
     "redirects_max": (
         "domain/run.py",
-        {"outbound/http.py", "outbound/request.py", "documents/crontab.py", WORDED},
+        {
+            "outbound/http.py",
+            "outbound/request.py",
+            "documents/imports/crontab.py",
+            "documents/imports/uptime_kuma.py",
+            WORDED,
+        },
     ),
 }
 
@@ -52,7 +69,7 @@ def test_every_field_of_the_configuration_is_described() -> None:
     named = {field.name for field in CONFIG_FIELDS}
 
     assert set(EndpointConfig.__struct_fields__) - named == {"action"}
-    assert set(HttpAction.__struct_fields__) - named == {"query"}
+    assert set(HttpAction.__struct_fields__) - named == {"query", "templated"}
     assert [field.name for field in CONFIG_FIELDS if not field.about.sentence.endswith(".")] == []
 
 
@@ -76,3 +93,47 @@ def test_input_has_a_name_of_its_own_and_no_unit() -> None:
 
     assert len(set(keys)) == len(keys)
     assert [key for key in keys if key.endswith("_ms")] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "described", "used"),
+    [
+        (
+            "during_quiet",
+            "domain/notify/subscription.py",
+            {"operations/alerts.py", "views/notification.py", "cli/alert.py"},
+        ),
+        (
+            "cooldown_ms",
+            "domain/notify/subscription.py",
+            {
+                "operations/alerts.py",
+                "domain/notify/alerting.py",
+                "views/notification.py",
+                "cli/alert.py",
+                "simulation/demo.py",
+            },
+        ),
+    ],
+)
+def test_setting_of_an_alert_is_written_where_it_is_described_and_used(
+    name: str, described: str, used: set[str]
+) -> None:
+    modules = {
+        str(file.relative_to(SOURCE))
+        for file in SOURCE.rglob("*.py")
+        if re.search(rf"\b{name}\b", file.read_text(encoding="utf-8"))
+    }
+
+    assert {each for each in modules if not each.startswith((CLIENT, "domain/rules/", "stores/"))} == {described} | used
+
+
+def test_doors_have_every_setting_of_jobs_alerts_and_webhooks() -> None:
+    for fields, model in (
+        (JOB_FIELDS, JobSettings),
+        (ALERT_FIELDS, AlertSettings),
+        (WEBHOOK_FIELDS, WebhookSettings),
+        (MAINTENANCE_FIELDS, MaintenanceSettings),
+    ):
+        assert set(model.model_fields) == {field.key for field in fields} - {"name"}
+        assert [field.name for field in fields if not field.about.sentence.endswith(".")] == []

@@ -268,7 +268,8 @@ def _keywords(document: Document, each: Operation, said: Document) -> Iterator[t
     required = set(_resolved(document, body).get("required", ())) if body else set()
     for name, given in (_properties(document, body) if body else {}).items():
         kind = _type(given, is_input=True)
-        yield name, f"{name}: {kind}" if name in required else f"{name}: {kind} = ..."
+        argument = f"{name}_" if keyword.iskeyword(name) else name
+        yield name, f"{argument}: {kind}" if name in required else f"{argument}: {kind} = ..."
     for parameter in said.get("parameters", []):
         if parameter["in"] != "path":
             name = parameter["name"].replace("-", "_").lower()

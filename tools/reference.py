@@ -234,6 +234,10 @@ def _configuration() -> Iterator[str]:
         yield ""
         properties = schema["$defs"][section.entry.__name__]["properties"]
         rows = [(f"`{key}`", _default(each.get("default")), each["description"]) for key, each in properties.items()]
+        for field in getattr(section.entry, "settings", ()):
+            rows += [
+                (f"`{field.key}.{part.key}`", f"`{part.default_text}`", part.about.sentence) for part in field.parts
+            ]
         yield from _table(("key", "default", "meaning"), rows)
 
 

@@ -24,8 +24,10 @@ LOG_EVENTS = {
     "concurrency reduced": "The limit on open files allows fewer runs in flight than MAINSPRING_CONCURRENCY asks for.",
     "draining": "The scheduler claims nothing more; runs in flight may finish within the shutdown grace.",
     "slots released": "Runs that did not finish within the shutdown grace were released.",
+    "stray slots released": "After a lost connection or a failover, the database named runs that this worker does not "
+    "have; they were released.",
     "database unavailable": "The database does not respond; results are buffered and the connection is retried.",
-    "database file replaced": "The database file was deleted or replaced; the process ends.",
+    "database lost": "The database file was deleted or replaced, or the installation has moved; the process ends.",
     "database available": "The database responds again.",
     "result dropped": "A result could not be recorded before its lease ended; the slot runs again.",
     "result unstorable": "The database refused one result; it was stored without its body.",
@@ -49,7 +51,11 @@ LOG_EVENTS = {
     "ticks resumed": "The clock went back or was confirmed; workflows continue.",
     "migration waiting": "Another session holds a table that a migration changes; the migration is retried.",
     "proposals expired": "Proposals expired before a person decided; nothing was applied.",
+    "history archived": "The runs or events of a day were written to the archive.",
     "history swept": "Runs, bodies or events past their retention were removed.",
+    "partition dropped": "A partition of runs or events past its retention was dropped.",
+    "partition kept": "A partition past its retention could not be dropped twice in a row: a transaction reads it.",
+    "partition missing": "There is no partition for the runs of the present time; the next run tries to make it.",
     "second scheduler on sqlite": "Another scheduler uses the same SQLite file; use PostgreSQL for more than one.",
     "ticker started": "The ticker started to advance the executions of its partitions.",
     "ticker stopped": "The ticker stopped and released its partitions.",
@@ -147,6 +153,8 @@ class Metrics:
         self.fired = 0
         self.event_lag = 0.0
         self.dead_rows = 0
+        self.run_room = 0.0
+        self.partitions_kept = 0
         self.lateness = Spread(LATENESS_BUCKETS_S)
         self.duration = Spread(DURATION_BUCKETS_S)
 
@@ -266,6 +274,18 @@ METRICS = {  # attribute: (kind, name, meaning, label)
         "gauge",
         "mainspring_dead_rows",
         "Dead row versions of endpoint state that PostgreSQL has not removed; queries for due endpoints scan them.",
+        "",
+    ),
+    "run_room": (
+        "gauge",
+        "mainspring_run_room_seconds",
+        "For how long PostgreSQL has partitions for the runs to come; 0 on SQLite, which needs none.",
+        "",
+    ),
+    "partitions_kept": (
+        "gauge",
+        "mainspring_partitions_kept",
+        "Partitions past their retention that could not be dropped, because a transaction reads them.",
         "",
     ),
     "lateness": ("histogram", "mainspring_lateness_seconds", "Time from the slot to the start of its call.", ""),

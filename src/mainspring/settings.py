@@ -11,18 +11,28 @@ from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, Misconfigured, did_you_mean
+from mainspring.domain.kinds.command_policy import NO_COMMANDS, CommandPolicy, parse_commands
 from mainspring.domain.schedule import fairness
 from mainspring.domain.schedule.host_limit import HostLimits, parse_host_limits
 from mainspring.domain.validation_message import validation_message
 
 PREFIX = "MAINSPRING_"
-OURS_BUT_NOT_SETTINGS = ("MAINSPRING_FAILPOINTS", "MAINSPRING_SERVER", "MAINSPRING_API_KEY")
+WITH_PASSWORDS = ("MAINSPRING_PROXIES",)  # no message repeats their value
+OURS_BUT_NOT_SETTINGS = (
+    "MAINSPRING_FAILPOINTS",
+    "MAINSPRING_SERVER",
+    "MAINSPRING_API_KEY",
+    "MAINSPRING_PING_URL",
+    "MAINSPRING_SLOT",  # these two are given to programs of kind `command`, which may call this one
+    "MAINSPRING_ATTEMPT",
+)
 
 
 def _duration(value: object) -> object:
@@ -82,6 +92,32 @@ def _host_limits(value: object) -> object:
     return parse_host_limits(value) if isinstance(value, str) else value
 
 
+def _proxies(value: object) -> object:
+    return tuple(_proxy(part) for part in _parts(value)) if isinstance(value, str) else value
+
+
+def _proxy(text: str) -> str:
+    name, mark, url = text.partition("=")
+    if not mark or not re.fullmatch(r"\s*[A-Za-z0-9._-]{1,100}\s*", name) or not _is_proxy_url(url.strip()):
+        raise ValueError(
+            f"proxy {name.strip()[:100]!r} is not given as NAME=http://host:port or NAME=socks5://host:port; "
+            "percent-encode commas in a password"
+        )
+    return f"{name.strip()}={url.strip()}"
+
+
+def _is_proxy_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "socks5") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _commands(value: object) -> object:
+    return parse_commands(value) if isinstance(value, str) else value
+
+
 def _public_url(value: object) -> object:
     if isinstance(value, str) and not re.fullmatch(r"(https?://[^/?#\s]+/?)?", value):
         raise ValueError("not a valid server URL; include scheme and host, like https://mainspring.example.com")
@@ -93,6 +129,8 @@ Duration = Annotated[timedelta, BeforeValidator(_duration)]
 Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_networks)]
 Ports = Annotated[frozenset[int], BeforeValidator(_ports)]
 Limits = Annotated[HostLimits, PlainValidator(_host_limits)]
+Proxies = Annotated[tuple[str, ...], BeforeValidator(_proxies)]
+Commands = Annotated[CommandPolicy, PlainValidator(_commands)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 
@@ -105,7 +143,7 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     )
     database_url: str = Field(
         default="",
-        description="`sqlite:///path/file.db` or `postgresql://user@host/name`; several hosts: `h1:5432,h2:5432`. "
+        description="`sqlite:///path/file.db`, or a PostgreSQL URL as in libpq: `postgresql://user@h1:5432,h2/name`. "
         "Default: a file in data_dir.",
     )
     database_pool: int = Field(
@@ -134,6 +172,18 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
         default=(), description="Private networks that endpoints may call, e.g. `127.0.0.0/8,10.1.0.0/16`."
     )
     allow_ports: Ports = Field(default=frozenset(), description="Ports that endpoints may call beyond the defaults.")
+    proxies: Proxies = Field(
+        default=(),
+        description="Proxies that connections may use, by name: `corp=http://user:password@proxy.example.com:3128, "
+        "egress=socks5://10.0.0.9:1080`. Default: none.",
+    )
+    commands: Commands = Field(
+        default=NO_COMMANDS,
+        description="Programs that endpoints of kind `command` may run, and who may run them. "
+        "`/usr/local/bin/backup = default, folder /srv/backup, user backup, env BACKUP_*; /opt/jobs/* = acme` "
+        "allows one program to one tenant, and every program of a folder to another; `*` means every tenant. "
+        "Empty: none.",
+    )
     concurrency: int = Field(
         default=fairness.PLACES, ge=1, le=10_000, description="Maximum concurrent runs of one scheduler (its places)."
     )
@@ -169,7 +219,15 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     keep_runs: Duration = Field(default=timedelta(days=30), description="Retention of runs.")
     keep_bodies: Duration = Field(default=timedelta(days=7), description="Retention of response bodies.")
     keep_events: Duration = Field(default=timedelta(days=30), description="Retention of events.")
+    keep_done: Duration = Field(
+        default=timedelta(days=30), description="Retention of endpoints with a single run, after that run."
+    )
     keep_runs_per_endpoint: int = Field(default=10_000, ge=1, description="Maximum number of runs kept per endpoint.")
+    archive: Path | None = Field(
+        default=None,
+        description="Folder for Parquet files with the runs and events of past days; they are written before retention "
+        "removes them. Needs the extra `archive`.",
+    )
     workflow_partitions: int = Field(
         default=1,
         ge=1,
@@ -221,7 +279,8 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     port: int = Field(default=8080, ge=0, le=65_535, description="Port that `serve` listens on; 0 picks a free one.")
     public_url: Annotated[str, BeforeValidator(_public_url)] = Field(
         default="",
-        description="Public URL of this server, e.g. `https://mainspring.example.com`; used in links and cookies.",
+        description="Public URL of this server, e.g. `https://mainspring.example.com`; used in links, cookies and "
+        "callbacks.",
     )
     oidc_issuer: str = Field(default="", description="OIDC issuer for single sign-on, e.g. `https://id.example.com`.")
     oidc_client_id: str = Field(default="", description="OIDC client ID.")
@@ -273,10 +332,21 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
         return self.database_url or f"sqlite://{self.data_dir / 'mainspring.db'}"
 
     @property
+    def proxy_urls(self) -> dict[str, str]:
+        """The URLs of proxies by name."""
+        return {name: url for name, _, url in (each.partition("=") for each in self.proxies)}
+
+    @property
     def site(self) -> str:
         """The URL of the web UI, derived from the settings alone."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.public_url.rstrip("/") or f"http://{host}:{self.port}"
+
+    @property
+    def callback_site(self) -> str:
+        """Where callbacks reach this installation; "" if the settings do not tell: any address, or any free port."""
+        is_definite = self.host not in ("", "0.0.0.0", "::") and self.port > 0
+        return self.site if self.public_url or is_definite else ""
 
     @property
     def key_file(self) -> Path:
@@ -306,4 +376,5 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         name, value = PREFIX + str(first["loc"][0]).upper(), values.get(str(first["loc"][0]), "")
         rule = validation_message(first["type"], first["msg"], first.get("ctx", {}), value)
         colon = ":" if first["type"] == "value_error" else ""
-        raise Misconfigured(f"{name}={value!r}{colon} {rule}", setting=name) from None
+        given_as = name if name in WITH_PASSWORDS else f"{name}={value!r}"
+        raise Misconfigured(f"{given_as}{colon} {rule}", setting=name) from None

@@ -14,14 +14,18 @@ from mainspring.api.app import furnish, make_app
 from mainspring.api.context import Context
 from mainspring.domain.access.scope import Principal, Scope
 from mainspring.domain.errors import NotAuthenticated
+from mainspring.domain.kinds.command_policy import parse_commands
 from mainspring.domain.run import Outcome, RunStatus
 from mainspring.domain.run import Request as CallRequest
 from mainspring.domain.schedule.cron import CRON
 from mainspring.event_feed import Feed
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
+from mainspring.outbound.caller import KindCaller, callers_of
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
+from mainspring.outbound.kinds.dial import Dialer
 from mainspring.outbound.passwords import Argon2Hasher
+from mainspring.outbound.templates import TemplateRenderer
 from mainspring.outbound.vault import AesVault, KeyRing
 from mainspring.ports.outbound import Caller, Clock
 from mainspring.ports.planner import Look
@@ -30,6 +34,7 @@ from mainspring.settings import Settings
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.wiring.outbound import open_messengers
 from mainspring.wiring.planner import open_simulator
+from tests.kind_samples import COMMANDS
 
 ALL = " ".join(Scope)
 _spare: defaultdict[tuple[str, str], list[FastAPI]] = defaultdict(list)
@@ -69,12 +74,18 @@ async def open_app(
     look: Look | None = None,
 ) -> AsyncIterator[FastAPI]:
     vault, ids = AesVault(KeyRing(bytes(32))), TimeOrderedIds()
-    caller = caller or HttpCaller(AddressGuard((ip_network("127.0.0.0/8"),)), vault, clock=clock.now)
+    guard = AddressGuard((ip_network("127.0.0.0/8"),))
+    chosen = settings or Settings(api_requests_per_minute=0, api_requests_per_minute_of_tenant=0)
+    site = chosen.callback_site
+    caller = caller or KindCaller(
+        HttpCaller(guard, vault, clock=clock.now, site=site),
+        callers_of(Dialer(guard, clock=clock.now), vault),
+        TemplateRenderer(vault, stores.runs),
+    )
 
     def desk(tenant_id: str, actor: str) -> Desk:
-        return Desk(stores, tenant_id, actor, ids, vault, CRON)
+        return Desk(stores, tenant_id, actor, ids, vault, CRON, commands=parse_commands(COMMANDS), callback_site=site)
 
-    chosen = settings or Settings(api_requests_per_minute=0, api_requests_per_minute_of_tenant=0)
     hasher = Argon2Hasher(memory_kib=8, passes=1)  # cheap: its strength is not what is tested here
     feed, ways = Feed(stores.runs), open_messengers(chosen)
     context = Context(

@@ -86,6 +86,12 @@ class World:
         self.ids["webhook"] = (await self.make("/api/v1/webhooks", {"url": URL, "types": ["run.missed"]}))["id"]
         alert = await self.make("/api/v1/alerts", {"name": "ops", "to": ["ops@example.com"]})
         self.ids["alert"] = alert["id"]
+        window = await self.make("/api/v1/maintenance", {"name": "night", "cron": "0 2 29 2 *", "duration": "1h"})
+        self.ids["window"] = window["id"]
+        made = await self.make("/api/v1/calendars", {"name": "closed", "weekdays": ["sun"]})
+        self.ids["calendar"] = made["id"]
+        made = await self.make("/api/v1/connections", {"name": "door", "base_url": URL})
+        self.ids["connection"] = made["id"]
         await self.fill_flows()
         await self.fill_planner()
         await self.fill_lists()
@@ -153,7 +159,7 @@ class World:
     async def fill_lists(self) -> None:
         """Lists that have no pages are answered as a whole."""
         rows = self.sizes.rows
-        jobs = "jobs:\n" + "".join(f"  job-{n}: {{description: '{'x' * 200}'}}\n" for n in range(rows))
+        jobs = "jobs:\n" + "".join(f"  job-{n}: {{description: '{'x' * 150}'}}\n" for n in range(rows))
         await self.make("/api/v1/config/apply", {"document": jobs, "source": "jobs"})
         await self.make("/api/v1/tenants", {"id": "crowd-0"})
         key = await self.make("/api/v1/keys", {"name": "reader", "scopes": ["read"]})

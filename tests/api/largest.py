@@ -104,6 +104,20 @@ class LargestWork:
     async def archive_job(self) -> Asked:
         return Asked(ids={"job": (await self.post("/jobs", {"name": self.name()}))["id"]})
 
+    async def create_calls(self) -> Asked:
+        each = {"url": URL, "at": "in 1h", "method": "POST", "body": "b" * 300}
+        return Asked({"calls": [each | {"key": f"{self.name()} {n}"} for n in range(2_000)]})
+
+    async def read_call(self) -> Asked:
+        return Asked(ids=await self.a_call())
+
+    async def cancel_call(self) -> Asked:
+        return Asked(ids=await self.a_call())
+
+    async def a_call(self) -> dict[str, str]:
+        made = await self.post("/calls", {"calls": [{"url": URL, "at": "in 1h"}]})
+        return {"call": made["items"][0]["id"]}
+
     async def create_endpoint(self) -> Asked:
         return Asked(self.endpoint())
 
@@ -120,6 +134,15 @@ class LargestWork:
 
     async def archive_endpoint(self) -> Asked:
         return Asked(ids=await self.an_endpoint())
+
+    async def create_ping_url(self) -> Asked:
+        heartbeat = {"name": self.name(), "kind": "heartbeat", "every": "1d"}
+        return Asked(ids={"endpoint": (await self.post("/endpoints", heartbeat))["id"]})
+
+    async def revoke_ping_url(self) -> Asked:
+        asked = await self.create_ping_url()
+        await self.post(f"/endpoints/{asked.ids['endpoint']}/ping-url")
+        return asked
 
     async def pause_endpoint(self) -> Asked:
         return Asked({"duration": "366d", "reason": REASON}, ids=await self.an_endpoint())
@@ -318,6 +341,23 @@ class LargestWork:
     async def delete_webhook(self) -> Asked:
         return Asked(ids={"webhook": (await self.post("/webhooks", {"url": URL, "name": self.name()}))["id"]})
 
+    def connection(self) -> Json:
+        return {"base_url": URL, "auth": "header", "header": "X-" + "k" * 200, "secret": "s" * 8_000,
+                "description": REASON}  # fmt: skip
+
+    async def create_connection(self) -> Asked:
+        return Asked(self.connection() | {"name": self.name()})
+
+    async def update_connection(self) -> Asked:
+        return Asked(self.connection())
+
+    async def delete_connection(self) -> Asked:
+        made = await self.post("/connections", {"base_url": URL, "name": self.name()})
+        return Asked(ids={"connection": made["id"]})
+
+    async def test_connection(self) -> Asked:
+        return Asked({"path": "/" + "p" * 1_500})
+
     async def redeliver_delivery(self) -> Asked:
         return Asked(ids={"delivery": "msg_2"})
 
@@ -333,6 +373,38 @@ class LargestWork:
 
     async def delete_alert(self) -> Asked:
         return Asked(ids={"alert": (await self.post("/alerts", self.alert()))["id"]})
+
+    def calendar(self) -> Json:
+        dates = [f"{2000 + n // 300}-{n // 25 % 12 + 1:02d}-{n % 25 + 1:02d} {'x' * 80}" for n in range(1_000)]
+        weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+        rule = "BEGIN:VEVENT\r\nUID:{n}\r\nDTSTART;VALUE=DATE:20200101\r\nRRULE:FREQ=DAILY\r\nEND:VEVENT\r\n"
+        ics = "BEGIN:VCALENDAR\r\n" + "".join(rule.replace("{n}", str(n)) for n in range(7)) + "END:VCALENDAR\r\n"
+        return {"dates": dates, "weekdays": weekdays, "holidays": "DE-BY", "ics": ics, "description": REASON}
+
+    async def create_calendar(self) -> Asked:
+        return Asked(self.calendar() | {"name": self.name()})
+
+    async def update_calendar(self) -> Asked:
+        return Asked(self.calendar())
+
+    async def preview_calendar(self) -> Asked:
+        return Asked(query="?days=3660")
+
+    async def delete_calendar(self) -> Asked:
+        made = await self.post("/calendars", {"name": self.name(), "weekdays": ["sun"]})
+        return Asked(ids={"calendar": made["id"]})
+
+    def window(self) -> Json:
+        return {"name": self.name(), "cron": "0 2 * * *", "duration": "1h", "description": REASON}
+
+    async def create_maintenance(self) -> Asked:
+        return Asked(self.window())
+
+    async def update_maintenance(self) -> Asked:
+        return Asked(self.window())
+
+    async def delete_maintenance(self) -> Asked:
+        return Asked(ids={"window": (await self.post("/maintenance", self.window()))["id"]})
 
     async def apply_config(self) -> Asked:
         text = "endpoints:\n" + "".join(f"  new-{n}: {{url: '{URL}{n}', every: 1h}}\n" for n in range(2_000))

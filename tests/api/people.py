@@ -16,7 +16,7 @@ from mainspring.domain.access.scope import Role, Scope
 from mainspring.domain.schedule.cron import CRON
 from mainspring.operations.accounts import add_user
 from mainspring.operations.api_keys import NewApiKey, add_api_key
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.single_sign_on import Issuer
 from mainspring.outbound.passwords import Argon2Hasher
 from mainspring.outbound.vault import AesVault, KeyRing

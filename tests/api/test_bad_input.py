@@ -121,6 +121,9 @@ async def test_name_is_found_in_whichever_way_it_is_spelled(api: AsyncClient) ->
         ("jobs", {"name": "caf\u00e9"}),
         ("alerts", {"name": "caf\u00e9", "to": ["ops@example.com"]}),
         ("webhooks", {"name": "caf\u00e9", "url": URL}),
+        ("maintenance", {"name": "caf\u00e9", "cron": "0 2 * * *", "duration": "1h"}),
+        ("calendars", {"name": "caf\u00e9", "weekdays": ["sun"]}),
+        ("connections", {"name": "caf\u00e9", "base_url": URL}),
     ):
         assert (await api.post(f"/api/v1/{path}", json=wish)).status_code == 201
         assert (await api.get(f"/api/v1/{path}/{quote('cafe' + chr(0x301))}")).status_code == 200

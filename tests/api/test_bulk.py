@@ -43,6 +43,18 @@ async def test_batches_follow_each_other_though_what_was_changed_matches_no_more
     assert set((await states(api)).values()) == {"paused"}
 
 
+async def test_a_cursor_with_anything_added_changes_nothing(api: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in range(3):
+        await make(api, name=f"e{place}")
+    monkeypatch.setattr("mainspring.api.routes.bulk.BATCH", 2)
+    first = await act(api, verb="pause", matching={"state": "active"})
+    wish = {"verb": "pause", "matching": {"state": "active"}}
+    refused = await api.post(f"/api/v1/bulk/act?cursor={first['next_cursor']}!", json=wish)
+
+    assert (refused.status_code, refused.json()["errors"][0]["parameter"]) == (400, "cursor")
+    assert sorted((await states(api)).values()) == ["active", "paused", "paused"]
+
+
 async def test_one_that_refuses_stops_nobody_else_and_is_told(api: AsyncClient) -> None:
     archived, alive = await make(api, name="gone"), await make(api, name="alive")
     await api.post("/api/v1/endpoints/gone/archive")

@@ -11,7 +11,7 @@ from httpx2 import ASGITransport, AsyncClient
 from starlette.responses import Response
 
 from mainspring.api.compression import LISTS, SIZE_MIN, Compression, takes_gzip
-from tests.api.test_event_loop import LoopWatch
+from tests.harness.loop_watch import LoopWatch
 
 LARGE = json.dumps({"items": [os.urandom(400).hex() for _ in range(10_000)]})  # 8 MB, and hard to compress
 GZIP = {"Accept-Encoding": "gzip"}

@@ -64,7 +64,11 @@ async def ids(api: AsyncClient, stores: Stores, clock: FixedClock) -> dict[str, 
     key = (await api.post("/api/v1/keys", json={"name": "reader", "scopes": ["read"], "expires_in": "30d"})).json()
     webhook = (await api.post("/api/v1/webhooks", json={"url": URL, "types": ["run.missed"]})).json()
     alert = (await api.post("/api/v1/alerts", json={"name": "ops", "to": ["ops@example.com"]})).json()
+    window = (await api.post("/api/v1/maintenance", json=BODIES["create_maintenance"] | {"name": "night"})).json()
+    calendar = (await api.post("/api/v1/calendars", json=BODIES["create_calendar"] | {"name": "closed"})).json()
+    connection = (await api.post("/api/v1/connections", json={"name": "door", "base_url": URL})).json()
     rule = (await api.post("/api/v1/rules", json=BODIES["create_rule"])).json()
+    calls = (await api.post("/api/v1/calls", json={"calls": [{"url": URL, "at": "in 10d"}]})).json()
     held = ModelSession(
         "ses_1",
         "default",
@@ -97,9 +101,13 @@ async def ids(api: AsyncClient, stores: Stores, clock: FixedClock) -> dict[str, 
         "endpoint": endpoint["id"],
         "job": job["id"],
         "run": ended.run_id,
+        "call": calls["items"][0]["id"],
         "key": key["id"],
         "webhook": webhook["id"],
         "alert": alert["id"],
+        "window": window["id"],
+        "calendar": calendar["id"],
+        "connection": connection["id"],
         "delivery": sent.id,
         "rule_id": rule["id"],
         "session": held.id,
@@ -198,6 +206,28 @@ async def test_another_tenants_cursors_are_no_cursors(
 
     assert "list_endpoints" in tried
     assert differing == []
+
+
+async def test_a_cursor_with_anything_added_is_refused_by_every_list(
+    app: FastAPI, api: AsyncClient, ids: dict[str, str]
+) -> None:
+    for number in range(3):
+        await make(api, f"another {number}")
+    accepted, tried = [], set()
+    for operation in (each for each in every_operation(app) if each.method == "get" and "cursor" in each.in_query):
+        cursor = (await operation.send(api, ids, "?limit=1")).json().get("next_cursor")
+        if cursor is None:
+            continue
+        tried.add(operation.id)
+        for junk in ("!", "%20", "%0A", "=", "AAAA", ":", "%F0%9F%A6%84"):
+            if cursor.isdigit() and junk == "AAAA":
+                continue
+            answer = await operation.send(api, ids, f"?limit=1&cursor={cursor}{junk}")
+            if answer.status_code != 400 or answer.json()["errors"][0]["parameter"] != "cursor":
+                accepted.append((operation.id, junk, answer.status_code))
+
+    assert {"list_endpoints", "list_events", "list_audit_entries"} <= tried
+    assert accepted == []
 
 
 async def test_another_tenants_idempotency_key_and_name_in_a_header_give_nothing(

@@ -253,7 +253,7 @@ def secrets_of(ids: dict[str, str]) -> list[str]:
 def texts_in_query(operation: Operation) -> Iterator[str]:
     for each in operation.described.get("parameters", ()):
         kinds = [each.get("schema", {}), *each.get("schema", {}).get("anyOf", ())]
-        texts = any(kind.get("type") in ("string", "array") and "enum" not in kind for kind in kinds)
+        texts = any(kind.get("type") in ("string", "array") and not {"enum", "format"} & kind.keys() for kind in kinds)
         if each["in"] == "query" and texts and each["name"] != "cursor":
             yield str(each["name"])
 

@@ -7,6 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from mainspring.api import server as module
+from mainspring.api.middleware import BODIES_MAX, BODY_MAX
 from mainspring.api.server import WebServer
 from tests.harness.waiting import until_true
 
@@ -140,3 +141,41 @@ async def test_request_that_outlasts_a_stop_is_told_so(
     assert answer.startswith(b"HTTP/1.1 503")
     assert b"retry-after: 5" in answer.lower()
     assert "Traceback" not in "".join(capfd.readouterr())
+
+
+async def test_connection_made_before_a_stop_may_still_ask(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ASKING_S", 100)
+    client = await served.connect()
+    other = await served.connect()
+    assert (await other.ask()).startswith(b"HTTP/1.1 200")
+    served.web.stop()
+    assert await other.is_cut()  # it is between two requests: the stop has begun
+
+    assert (await client.ask()).startswith(b"HTTP/1.1 200")
+    assert await client.is_cut()
+
+
+async def test_connection_that_asks_for_nothing_does_not_delay_a_stop(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ASKING_S", 0.1)
+    monkeypatch.setattr(served.web._server.config, "timeout_graceful_shutdown", 100)
+    client = await served.connect()
+    served.web.stop()
+
+    assert await client.is_cut()
+
+
+@pytest.mark.parametrize("path", ["/api/v1/jobs", *BODIES_MAX])
+async def test_body_that_says_it_is_too_large_is_refused_before_any_of_it_is_read(
+    served: Served, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Nothing of the body is ever sent: a server that waits for it answers 408."""
+    monkeypatch.setattr("mainspring.api.middleware.BODY_TIMEOUT_S", 1)
+    client = await served.connect()
+    length = BODIES_MAX.get(path, BODY_MAX) + 1
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {length}"
+    answer = await client.ask(f"{head}\r\n\r\n".encode())
+
+    assert answer.startswith(b"HTTP/1.1 413")
+    assert await client.is_cut()

@@ -1,5 +1,6 @@
 """Nobody becomes a member, or uses an account, through another tenant's link."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -247,6 +248,29 @@ async def test_using_one_link_or_changing_the_password_voids_the_others(app: Fas
         third = (await make_link(desk, LOCKSMITH, VICTIM)).token
         await set_password(desk, LOCKSMITH, VICTIM, PASSWORD)
         assert (await set_up(browser, third, THEIRS)).status_code == 401
+
+
+class MeetingHasher(Argon2Hasher):
+    """Two requests meet here: both have found the link, and none has used it."""
+
+    def __init__(self) -> None:
+        super().__init__(memory_kib=8, passes=1)
+        self._both = asyncio.Barrier(2)
+
+    async def hash_password(self, password: str) -> str:
+        async with asyncio.timeout(60):
+            await self._both.wait()
+        return await super().hash_password(password)
+
+
+async def test_link_that_is_used_twice_at_once_sets_one_password(app: FastAPI, stores: Stores) -> None:
+    await a_user(stores, VICTIM, role=None)
+    token = (await make_link(at_the_desk(stores), LOCKSMITH, VICTIM)).token
+    app.state.context = replace(app.state.context, hasher=MeetingHasher())
+    async with Browser(app) as browser, Browser(app) as other:
+        answers = await asyncio.gather(set_up(browser, token), set_up(other, token, THEIRS))
+
+    assert sorted(answer.status_code for answer in answers) == [200, 401]
 
 
 class CountingHasher(Argon2Hasher):

@@ -161,6 +161,26 @@ async def test_key_of_another_tenant_does_not_exist(app: FastAPI, stores: Stores
     assert theirs not in [key["id"] for key in listed]
 
 
+async def test_request_with_a_key_that_names_another_tenant_does_nothing_in_the_keys_own(
+    app: FastAPI, stores: Stores
+) -> None:
+    await stores.endpoints.put_tenant(Tenant("acme", "Acme"))
+    async with program(app, await a_key(stores)) as client:
+        others = [
+            await client.post("/api/v1/jobs", json={"name": "shop"}, headers={"X-Mainspring-Tenant": tenant})
+            for tenant in ("acme", "none")
+        ]
+        listed = (await client.get("/api/v1/jobs")).json()["items"]
+        own = await client.post("/api/v1/jobs", json={"name": "shop"}, headers={"X-Mainspring-Tenant": "default"})
+
+    assert [(each.status_code, each.json()["detail"]) for each in others] == [
+        (404, "no tenant 'acme'"),
+        (404, "no tenant 'none'"),
+    ]
+    assert "shop" not in [job["name"] for job in listed]
+    assert own.status_code == 201
+
+
 async def test_signing_key_is_made_listed_and_revoked(app: FastAPI, stores: Stores) -> None:
     async with program(app, await a_key(stores)) as client:
         made = (await client.post("/api/v1/signing-keys")).json()

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 import pytest
-from fastapi import Body, FastAPI
+from fastapi import Body, FastAPI, Request
 from httpx2 import AsyncClient, Response
 
 from mainspring.api.access import Reading
@@ -294,10 +294,25 @@ async def test_length_and_transfer_encoding_together_are_refused(framed: FastAPI
     assert "Transfer-Encoding" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize(("path", "most"), [("/api/v1/auth/login", 16_000), ("/api/v1/jobs", 256_000)])
+@pytest.mark.parametrize(
+    ("path", "most"), [("/api/v1/auth/login", 16_000), ("/api/v1/jobs", 256_000), ("/mcp", 600_000)]
+)
 async def test_body_is_bounded_by_what_its_route_needs(framed: FastAPI, path: str, most: int) -> None:
     async with client_of(framed) as client:
         answer = await client.post(path, json={"email": "x" * most})
 
     assert is_problem(answer, 413, "too-large")
     assert f"{most:,} bytes" in answer.json()["detail"]
+
+
+async def test_body_for_assistants_may_be_as_large_as_that_of_an_endpoint(framed: FastAPI) -> None:
+    @framed.post("/mcp")
+    async def take(request: Request) -> int:
+        return len(await request.body())
+
+    async with client_of(framed) as client:
+        accepted = await client.post("/mcp", json={"body": "x" * 599_000})
+        refused = await client.post("/mcp", json=[[]] * 31_000)
+
+    assert accepted.json() > 599_000
+    assert is_problem(refused, 413, "too-large")

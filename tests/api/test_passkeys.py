@@ -392,7 +392,10 @@ async def test_disabled_user_does_not_come_in_by_passkey(app: FastAPI, stores: S
     event = Event(EventType.USER_UPDATED, clock.now(), "", actor="test")
     await stores.accounts.put_user(replace(user, disabled_at=clock.now(), is_operator=False), event)
     async with a_browser(app) as browser:
-        assert (await without_password(browser, device)).status_code == 401
+        refused = await without_password(browser, device)
+
+    assert (refused.status_code, refused.json()["detail"].partition(";")[0]) == (401, "the passkey was not accepted")
+    assert await stores.credentials.sessions_of(user.id) == []
 
 
 async def test_passkey_from_before_the_address_was_proved_ends_with_the_proof(

@@ -148,11 +148,16 @@ async def test_switch_says_what_is_in_force_and_undoes_it(api: AsyncClient, stor
     await add_rule(api, {**BUSY, "for": 1})
     await ran(stores, clock, '{"depth": 11}')
 
-    off = await api.put("/api/v1/endpoints/billing/planner-mode", json={"mode": "off"})
-    undone = await api.put("/api/v1/endpoints/billing/planner-mode", json={"mode": "off", "undo": True})
+    path, undo = "/api/v1/endpoints/billing/planner-mode", {"mode": "off", "undo": True}
+    off = await api.put(path, json={"mode": "off"})
+    await api.put(f"{path}?dry_run=true", json=undo)
+    held = (await api.get("/api/v1/endpoints/billing")).json()["interval_hint"]
+    undone = await api.put(path, json=undo)
 
     assert off.json() == {"scope": "billing", "mode": "off", "in_force": 1, "undone": 0}
+    assert held is not None
     assert undone.json() == {"scope": "billing", "mode": "off", "in_force": 0, "undone": 1}
+    assert (await api.get("/api/v1/endpoints/billing")).json()["interval_hint"] is None
 
 
 async def test_shadow_mode_tells_what_would_have_happened(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
@@ -342,6 +347,7 @@ async def test_recorded_runs_are_replayed_with_another_policy(
     whose = await api.post("/api/v1/backtests", json={})
 
     assert slower["calls"] == {"recorded": 6, "present": 6, "changed": 3, "saved": 3}
+    assert (slower["limit"], slower["is_limited"], slower["is_cut"]) == (500, False, False)
     assert [each["rule"] for each in quicker["differs"]["only_changed"]] == ["busy"]
     assert quicker["calls"]["changed"] > quicker["calls"]["present"]
     assert "does nothing" in fault(wrong)[1]

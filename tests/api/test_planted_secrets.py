@@ -35,7 +35,7 @@ from mainspring.workers.dispatcher import Dispatcher, DispatcherOptions
 from mainspring.workers.effects.handlers import handlers_of
 from mainspring.workers.planner import Planner
 from tests.api.acting import URL, Json
-from tests.api.every import QUERIES, documented, every_operation
+from tests.api.every import BODIES, QUERIES, documented, every_operation
 from tests.api.issuer import CLIENT_ID, LittleIssuer
 from tests.api.people import Browser, a_key, a_user, at_the_desk, open_door, program
 from tests.api.planted import Planted
@@ -159,6 +159,17 @@ async def by_requests(api: AsyncClient, planted: Planted) -> None:
     for number in range(5):
         to = [f"https://example.com/hook/{planted.new()}?token={planted.new()}" for _ in range(5)]
         assert (await api.post("/api/v1/alerts", json={"name": f"alert {number}", "to": to})).status_code == 201
+    for number in range(5):
+        door = {"name": f"door {number}", "base_url": URL, "auth": "header", "header": "X-Key", "secret": planted.new()}
+        assert (await api.post("/api/v1/connections", json=door)).status_code == 201
+        edited = await api.patch(f"/api/v1/connections/door {number}", json={"secret": planted.new()})
+        assert (edited.json()["secret"], planted.found_in(edited.content)) == ("••••", [])
+    for _ in range(5):
+        call = {"url": f"{URL}?token={planted.new()}", "headers": [{"name": "Authorization", "value": planted.new()}]}
+        placed = await api.post("/api/v1/calls", json={"calls": [{**call, "at": "in 10d"}]})
+        assert (placed.status_code, planted.found_in(placed.content)) == (201, []), placed.text
+    for path, name in (("maintenance", "create_maintenance"), ("calendars", "create_calendar")):
+        assert (await api.post(f"/api/v1/{path}", json=BODIES[name])).status_code == 201
     for number in range(20):
         key = await made_once(api, number, "keys", {"name": f"key {number}", "scopes": ["read"]})
         signing_key = await made_once(api, number, "signing-keys", None)
@@ -300,6 +311,7 @@ async def by_mistakes(api: AsyncClient, stores: Stores, planted: Planted) -> byt
         ("endpoints", header("x") | {"url": f"https://example.com/ x?token={planted.new()}"}),
         ("endpoints/check", header("x") | {"url": f"https://example.com:99999/?token={planted.new()}"}),
         ("webhooks", {"url": f"https://ann:{planted.new()}@example.com/"}),
+        ("connections", {"name": "x", "base_url": URL, "auth": "header", "header": "Host", "secret": planted.new()}),
         ("webhooks", {"url": f"https://example.com:99999/?token={planted.new()}"}),
         ("webhooks", {"url": f"ftp://example.com/?token={planted.new()}"}),
         ("alerts", {"name": "a", "to": [f"https://ann:{planted.new()}@example.com/"]}),
@@ -377,8 +389,8 @@ async def by_workers(door: FastAPI, stores: Stores, clock: FixedClock, api: Asyn
         assert (await api.post("/api/v1/rules", json=rule)).status_code == 201
         assert (await api.post("/api/v1/workflows", json={"document": ECHOES})).status_code == 201
         assert (await api.post("/api/v1/workflows/echoes/start", json={"correlation": "a"})).status_code == 201
-        ticker = a_ticker(stores)
-        errands = handlers_of(stores, context.caller, NoPostman(), TimeOrderedIds(), "d", frozenset())
+        ticker, vault = a_ticker(stores), context.desk("default", "d").vault
+        errands = handlers_of(stores, context.caller, NoPostman(), TimeOrderedIds(), vault, "d", frozenset())
         await tick(ticker, clock)
         assert await Dispatcher(stores.flows.effects, errands, DispatcherOptions("d"), Metrics()).run_once() == 1
         await tick(ticker, clock)
@@ -407,11 +419,14 @@ async def everything_told(door: FastAPI, stores: Stores, api: AsyncClient) -> by
 
     endpoint = (await api.get("/api/v1/endpoints/echo")).json()["id"]
     ids = {
+        "connection": await first("connections"),
         "endpoint": endpoint,
         "job": "default",
         "alert": "worked",
         "webhook": "worked",
         "delivery": await first("webhooks/worked/deliveries"),
+        "call": await first("calls"),
+        **{"window": await first("maintenance"), "calendar": await first("calendars")},
         "run": await first(f"runs?endpoint={endpoint}&status=success"),
         "session": await first("sessions"),
         "rule_id": await first("rules"),

@@ -83,6 +83,44 @@ async def test_guessing_codes_is_as_slow_as_guessing_passwords(app: FastAPI, clo
     assert set(statuses[6:]) == {429}
 
 
+async def test_code_is_good_for_one_step_before_and_after_its_own(app: FastAPI, clock: FixedClock) -> None:
+    phone, _ = await set_up(app, clock)
+    clock.tick(minutes=10)
+    async with Browser(app) as browser:
+        statuses = [(await log_in(browser, phone.code(steps))).status_code for steps in (-2, 2, -1, 1)]
+
+    assert statuses == [401, 401, 200, 200]
+
+
+async def test_code_that_confirmed_the_app_does_not_log_in(app: FastAPI, clock: FixedClock) -> None:
+    async with Browser(app) as browser:
+        await browser.log_in()
+        phone = App((await browser.post(FACTOR)).json()["secret"], clock)
+        used = phone.code()
+        await browser.post(f"{FACTOR}/confirm", json={"code": used})
+        again = await log_in(browser, used)
+        clock.tick(seconds=30)
+        entered = await log_in(browser, phone.code())
+
+    assert (again.status_code, entered.status_code) == (401, 200)
+
+
+@pytest.mark.parametrize("act", ["confirm", "disable"])
+async def test_guessing_codes_with_an_open_session_is_throttled(app: FastAPI, clock: FixedClock, act: str) -> None:
+    async with Browser(app) as browser:
+        if act == "disable":
+            phone, _ = await set_up(app, clock)
+            await log_in(browser, phone.code())
+        else:
+            await browser.log_in()
+            phone = App((await browser.post(FACTOR)).json()["secret"], clock)
+        wrong = [f"{number:06d}" for number in range(30) if f"{number:06d}" not in {phone.code(n) for n in (-1, 0, 1)}]
+        statuses = [(await browser.post(f"{FACTOR}/{act}", json={"code": code})).status_code for code in wrong]
+
+    assert set(statuses[:2]) == {422}
+    assert set(statuses[6:]) == {429}
+
+
 async def test_recovery_code_opens_once_and_is_no_longer_counted(app: FastAPI, clock: FixedClock) -> None:
     _, codes = await set_up(app, clock)
     async with Browser(app) as browser:

@@ -9,8 +9,8 @@ from tests.browser.site import Json, Site
 from tests.web.tools import AXE
 
 PATIENCE_MS = 60_000  # beside a whole suite on two cores; what comes is not waited for
-GO = "path => __TSR_ROUTER__.navigate({ href: path })"  # as a link of the page does, without loading it again
-# The same from a page that may still be on its way itself: what the router promises then, it forgets.
+# Navigate as a link of the page does, without loading it again. The promise of the router is not returned: if another
+# navigation starts meanwhile, the router never settles it, and `evaluate` has no timeout.
 LEAVE = "path => { void __TSR_ROUTER__.navigate({ href: path }); }"
 THERE = "() => __TSR_ROUTER__.state.resolvedLocation?.href === __TSR_ROUTER__.latestLocation.href"
 
@@ -20,6 +20,7 @@ PAGES = {
     "endpoint": "/endpoints/{endpoint}",
     "new endpoint": "/endpoints/new",
     "edit endpoint": "/endpoints/{endpoint}/edit",
+    "calls": "/calls",
     "jobs": "/jobs",
     "runs": "/runs",
     "run": "/runs/{run}",
@@ -96,11 +97,16 @@ def settle(page: Page) -> None:
 def go(page: Page, path: str) -> None:
     """Follow a link within the open page, or load it where none is open."""
     if page.url.startswith("http"):
-        page.evaluate(LEAVE, path)
-        page.wait_for_function(THERE)
+        follow(page, path)
     else:
         page.goto(path)
     settle(page)
+
+
+def follow(page: Page, path: str) -> None:
+    """Follow a link within the open page; whether the new page shows anything is for the caller to see."""
+    page.evaluate(LEAVE, path)
+    page.wait_for_function(THERE)
 
 
 def serious(page: Page, rules: tuple[str, ...] = ()) -> list[str]:

@@ -12,12 +12,14 @@ from tests.browser.site import PATIENCE_S, Json, Site
 
 # A value of each setting that differs from its default. A setting that the API learns has to be added here, or fails.
 SETTINGS: dict[str, Json] = {
+    "kind": "http",
     "name": "original",
     "url": "{shop}/ok?page=2",
     "job": "copied",
     "description": "Everything is set.",
     "runbook": "Call the shop.",
     "method": "OPTIONS",
+    "connection": "copied door",
     "headers": [
         {"name": "Accept", "value": "text/plain", "secret": False},
         {"name": "Authorization", "value": "Bearer original", "secret": True},
@@ -38,15 +40,92 @@ SETTINGS: dict[str, Json] = {
     "body_cap": 4_321,
     "redirects_max": 3,
     "accept_codes": [200, 207],
+    "contains": "All good",
+    "matches": "[Gg]ood",
+    "warn_days": 0,  # a certificate needs an https:// URL, which the shop does not have
+    "fail_days": 0,
     "condition": "status_code < 300",
     "advice": ["interval", "wake"],
+    "retry": {"attempts": 4, "delay": 2_500, "factor": 3, "max_delay": 70_000, "on": ["timeout", "4xx"]},
+    "confirm": "2 within 15s",
+    "literal": True,
+    "completes": "response",  # a callback cannot be confirmed; test_callbacks.py has one
+    "callback_timeout": 7_200_500,
+    "except": "copied days off",
+    "only": "copied working days",
+    "shift": "next_business_day",
 }
-EITHER = {"every"}  # an endpoint has a cron expression or an interval
+EITHER = {"every", "at"}  # an endpoint has a cron expression, an interval or a single time
+
+
+@pytest.fixture(scope="module")
+def door(site_and_cookies: tuple[Site, list[Json]]) -> None:
+    """The connection and the calendars that the settings name."""
+    site = site_and_cookies[0]
+    site.call("POST", "/connections", {"name": SETTINGS["connection"], "base_url": site.shop})
+    site.call("POST", "/calendars", {"name": SETTINGS["except"], "dates": ["2040-12-25"]})
+    site.call("POST", "/calendars", {"name": SETTINGS["only"], "weekdays": ["mon", "tue", "wed", "thu", "fri"]})
 
 
 def settings_of_the_api(site: Site) -> set[str]:
     document = httpx2.get(f"{site.url}/api/v1/openapi.json", timeout=PATIENCE_S).json()
     return set(document["components"]["schemas"]["EndpointNew"]["properties"])
+
+
+def fields_of_other_kinds(site: Site) -> set[str]:
+    """Fields that the form draws from their description."""
+    kinds = {each["name"]: {field["key"] for field in each["fields"]} for each in site.call("GET", "/kinds")["items"]}
+    http = kinds.pop("http")
+    return set().union(*kinds.values()) - http
+
+
+def test_endpoint_of_another_kind_is_made_tried_and_changed_in_the_form(page: Page, site: Site) -> None:
+    port = site.shop.rpartition(":")[2]
+    page.goto("/endpoints/new")
+    page.get_by_label("Name").fill("shop port")
+    page.get_by_role("combobox", name="Kind").click()
+    page.get_by_role("option", name="tcp", exact=True).click()
+    expect(page.get_by_label("URL")).to_be_hidden()
+    expect(page.get_by_role("button", name="Create endpoint")).to_be_disabled()
+    page.get_by_role("textbox", name="Host").fill("127.0.0.1")
+    page.get_by_role("textbox", name="Port").fill(port)
+    page.get_by_role("button", name="Send test call").click()
+    expect(page.get_by_text("at 127.0.0.1, allowed")).to_be_visible()
+    page.get_by_role("button", name="Create endpoint").click()
+    expect(page.get_by_role("heading", level=1, name="shop port")).to_be_visible()
+    expect(page.get_by_text(f"tcp 127.0.0.1:{port}").first).to_be_visible()
+    made = site.call("GET", "/endpoints/shop port")
+    page.goto(f"/endpoints/{made['id']}/edit")
+    expect(page.get_by_role("textbox", name="Port")).to_have_value(port)
+    page.get_by_role("textbox", name="Host").fill("http://x")
+    expect(page.get_by_text("is not a host alone").first).to_be_visible()
+    page.get_by_role("textbox", name="Host").fill("localhost")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text(f"tcp localhost:{port}").first).to_be_visible()
+
+    assert (made["kind"], made["host"], made["port"], made["tls"]) == ("tcp", "127.0.0.1", int(port), False)
+
+
+def test_heartbeat_is_made_in_the_form_and_its_page_has_the_ping_url(page: Page, site: Site) -> None:
+    page.goto("/endpoints/new")
+    page.get_by_label("Name").fill("nightly backup")
+    page.get_by_role("combobox", name="Kind").click()
+    page.get_by_role("option", name="heartbeat", exact=True).click()
+    page.get_by_role("textbox", name="Grace").fill("20m")
+    expect(page.get_by_role("button", name="Send test call")).to_have_count(0)
+    page.get_by_role("button", name="Create endpoint").click()
+    expect(page.get_by_role("heading", level=1, name="nightly backup")).to_be_visible()
+    expect(page.get_by_role("button", name="Run now")).to_have_count(0)
+    page.get_by_role("button", name="Create ping URL").click()
+    url = page.get_by_label("Command").first
+    expect(url).to_contain_text(f"{site.url}/ping/")
+
+    assert httpx2.get(url.inner_text(), timeout=PATIENCE_S).text == "OK\n"
+    expect(page.get_by_role("row").filter(has_text="success").first).to_be_visible()
+    page.get_by_role("button", name="Revoke URL").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke URL").click()
+    expect(page.get_by_text("The endpoint has no ping URL yet.")).to_be_visible()
+    assert site.call("GET", "/endpoints/nightly backup")["grace_ms"] == 1_200_000
 
 
 def shown(endpoint: Json, settings: set[str]) -> dict[str, Json]:
@@ -59,9 +138,11 @@ def methods_of_the_api(site: Site) -> list[str]:
     return list(document["components"]["schemas"]["EndpointNew"]["properties"]["method"]["enum"])
 
 
+@pytest.mark.usefixtures("door")
 def test_copy_has_every_setting_of_the_original_and_asks_for_its_secrets(page: Page, site: Site) -> None:
     settings = settings_of_the_api(site)
-    assert set(SETTINGS) | EITHER == settings, "give the new setting a value above, and a place in the form"
+    described = fields_of_other_kinds(site)
+    assert set(SETTINGS) | EITHER | described == settings, "give the new setting a value above, and a place in the form"
     wish = {**SETTINGS, "url": SETTINGS["url"].format(shop=site.shop)}
     original = site.call("POST", "/endpoints", wish)
     page.goto(f"/endpoints/{original['id']}")
@@ -101,6 +182,7 @@ def test_copy_names_a_hidden_query_string_among_the_secrets_to_enter(page: Page,
     expect(page.get_by_role("heading", level=1, name="with a query copy")).to_be_visible()
 
 
+@pytest.mark.usefixtures("door")
 def test_edit_that_changes_one_thing_leaves_every_other_setting(page: Page, site: Site) -> None:
     wish = {**SETTINGS, "name": "edited once", "url": SETTINGS["url"].format(shop=site.shop)}
     before = site.call("POST", "/endpoints", wish)

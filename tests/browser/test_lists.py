@@ -4,7 +4,9 @@ import asyncio
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from benchmarks.pages import fill
@@ -17,6 +19,7 @@ from tests.harness.processes import Processes
 ENDPOINTS, RUNS = 1_200, 3_000
 DRAWN_MAX = 120
 TO_THE_END = "() => window.scrollTo(0, document.documentElement.scrollHeight)"
+TRIES = 5
 LONGEST_FRAME = """async () => {
     let longest = 0, before = performance.now();
     for (let step = 0; step < 40; step += 1) {
@@ -58,6 +61,11 @@ def scroll_until(page: Page, place: int) -> None:
     )
 
 
+def longest_frame(page: Page) -> float:
+    page.evaluate("window.scrollTo(0, 0)")
+    return float(page.evaluate(LONGEST_FRAME))
+
+
 @pytest.mark.parametrize(("path", "words"), [("/endpoints", "1,200 endpoints"), ("/runs", "3,000 runs")])
 def test_long_list_says_its_total_and_draws_what_is_in_sight(long_lists: Tab, path: str, words: str) -> None:
     page = long_lists.page
@@ -71,9 +79,8 @@ def test_long_list_says_its_total_and_draws_what_is_in_sight(long_lists: Tab, pa
     assert rows(page).count() < DRAWN_MAX
     page.evaluate("window.scrollTo(0, 0)")
     expect(page.locator("tr[data-row='0']")).to_be_visible()
-    page.evaluate(LONGEST_FRAME)  # what is drawn for the first time may take longer
-    page.evaluate("window.scrollTo(0, 0)")
-    assert page.evaluate(LONGEST_FRAME) < 250  # on a quiet machine 20 ms; beside a whole suite a core may be away
+    # 20 ms on a quiet machine. A slow list is slow each time; beside other work one try may wait for a processor.
+    assert any(longest_frame(page) < 250 for _ in range(TRIES)), "scrolling stutters"
 
 
 def test_endpoints_are_sorted_by_the_server_over_all_pages(long_lists: Tab) -> None:
@@ -128,13 +135,6 @@ def test_number_of_failing_endpoints_is_the_same_on_the_overview_and_in_the_list
     site.call("DELETE", f"/endpoints/{endpoint}")
 
 
-def test_cron_in_a_list_says_its_time_zone(page: Page, site: Site) -> None:
-    endpoint = site.add("by the clock", cron="30 2 * * *", timezone="Europe/Berlin")["id"]
-    page.goto("/endpoints?text=by the clock")
-    expect(page.get_by_role("row").filter(has_text="by the clock")).to_contain_text("Europe/Berlin")
-    site.call("DELETE", f"/endpoints/{endpoint}")
-
-
 def test_deliveries_of_a_webhook_that_is_off_say_that_nothing_is_sent(
     page: Page, site: Site, shown: dict[str, str]
 ) -> None:
@@ -175,3 +175,44 @@ def test_activity_is_in_the_order_in_which_it_happened(page: Page, shown: dict[s
 
     assert len(times) > 3
     assert times == sorted(times, reverse=True)
+
+
+def test_list_names_the_time_zone_of_a_cron_and_the_next_change_of_its_clocks(page: Page, site: Site) -> None:
+    """Of two yearly times in Berlin one is in summer, so clocks change before one of them, whatever the day is."""
+    job = "clocks"
+    crons = {"in January": "30 2 15 1 *", "in July": "30 2 15 7 *"}
+    made = {
+        name: site.add(f"{name} in Berlin", cron=cron, timezone="Europe/Berlin", job=job)
+        for name, cron in crons.items()
+    }
+    site.add("daily in UTC", cron="30 2 * * *", timezone="UTC", job=job)
+    site.add("an interval", timezone="Europe/Berlin", job=job)
+
+    go(page, f"/endpoints?job={job}")
+    expect(rows(page)).to_have_count(4)
+    told = {name: page.get_by_role("row").filter(has_text=f"{name} in Berlin") for name in crons}
+
+    for name, row in told.items():
+        expect(row).to_contain_text(re.compile(r"at 02:30.*, Europe/Berlin", re.IGNORECASE))
+        day = clocks_change_on("Europe/Berlin", made[name]["next_run_at"])
+        expect(row.get_by_text("clocks change on")).to_have_text([f"clocks change on {day}"] if day else [])
+    assert any(row.get_by_text("clocks change on").count() for row in told.values())
+    daily = page.get_by_role("row").filter(has_text="daily in UTC")
+    expect(daily).to_contain_text(", UTC")
+    expect(daily.get_by_text("clocks change on")).to_have_count(0)
+    interval = page.get_by_role("row").filter(has_text="an interval")
+    expect(interval).to_contain_text("every 30d")
+    expect(interval).not_to_contain_text("Berlin")
+    site.call("POST", "/bulk/archive", {"matching": {"job": job}})
+
+
+def clocks_change_on(zone: str, next_run_at: str) -> str | None:
+    """The day within a week, or before the next run, after which the zone has another offset."""
+    now = datetime.now(ZoneInfo(zone))
+    end = max(now + timedelta(days=7), datetime.fromisoformat(next_run_at).astimezone(ZoneInfo(zone)))
+    if end.utcoffset() == now.utcoffset():
+        return None
+    at = now.astimezone(UTC)
+    while at.astimezone(ZoneInfo(zone)).utcoffset() == now.utcoffset():
+        at += timedelta(minutes=1)
+    return at.astimezone(ZoneInfo(zone)).date().isoformat()

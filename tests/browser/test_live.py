@@ -11,8 +11,7 @@ from tests.browser.tab import Tab, go
 from tests.harness.processes import COMMAND, clean_environment
 
 
-def test_every_list_shows_what_was_just_made_without_being_loaded_again(either_tab: Tab) -> None:
-    page, site = either_tab.page, either_tab.site
+def test_every_list_shows_what_was_just_made_without_being_loaded_again(page: Page, site: Site) -> None:
     site.call("POST", "/workflows", {"document": WAITING})
     page.goto("/endpoints")
     page.evaluate("window.loaded = 'once'")

@@ -16,6 +16,11 @@ SCREENS: dict[str, tuple[Literal["light", "dark"], int, tuple[str, ...]]] = {
 }
 
 # Ticks the box of a list as it appears, before the page gets to do anything else.
+# Colours have faded over. An animation that repeats for ever never finishes, so this does not wait for long.
+FADED = """() => Promise.race([
+  Promise.allSettled(document.getAnimations().map((each) => each.finished)),
+  new Promise((wake) => setTimeout(wake, 5000)),
+])"""
 TICKED_AT_ONCE = """() => {
   const look = (_, self) => {
     const box = document.querySelector('[aria-label="Select all shown"]');
@@ -33,7 +38,7 @@ def test_page_shows_and_is_accessible(name: str, screen: str, page: Page, shown:
     page.set_viewport_size({"width": width, "height": 900})
     go(page, PAGES[name].format(**shown))
     expect(page.locator(f"html[data-mantine-color-scheme={scheme}]")).to_have_count(1)
-    page.evaluate("Promise.allSettled(document.getAnimations().map(each => each.finished))")  # colours fade over
+    page.evaluate(FADED)
 
     assert serious(page, rules) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -3,7 +3,7 @@
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.site import EMAIL, PASSWORD, Site
-from tests.browser.tab import GO, PAGES, settle
+from tests.browser.tab import PAGES, follow, settle
 
 SILENT = {"new endpoint", "settings", "configuration", "demo"}  # they read nothing but who is signed in
 HURRY = "() => { const later = window.setTimeout; window.setTimeout = (act, ms) => later(act, (ms ?? 0) / 20); }"
@@ -36,10 +36,10 @@ def test_every_page_says_that_the_server_fails_and_offers_to_try_again(
 ) -> None:
     answering(troubled_page, FAILED)
     for path in read_by(shown):
-        troubled_page.evaluate(GO, path)
+        follow(troubled_page, path)
         expect(troubled_page.get_by_role("alert").first, path).to_contain_text("A wheel came off")
         expect(troubled_page.get_by_role("button", name="Try again").first, path).to_be_visible()
-    troubled_page.evaluate(GO, "/settings?tab=usage")
+    follow(troubled_page, "/settings?tab=usage")
     expect(troubled_page.get_by_role("alert").first).to_be_visible()
     troubled_page.unroute_all()
     troubled_page.get_by_role("button", name="Try again").first.click()
@@ -54,7 +54,7 @@ def test_answer_that_is_none_of_ours_is_told_in_plain_words(troubled_page: Page)
     troubled_page.route(
         "**/api/v1/endpoints*", lambda route: route.fulfill(status=502, body="<html>", content_type="text/html")
     )
-    troubled_page.evaluate(GO, "/endpoints")
+    follow(troubled_page, "/endpoints")
     expect(troubled_page.get_by_role("alert")).to_contain_text("The server failed")
     expect(troubled_page.get_by_role("alert")).to_contain_text("status 502 without a reason")
 
@@ -70,7 +70,7 @@ def test_session_that_ended_leads_from_every_page_to_the_login_and_back(
 ) -> None:
     answering(troubled_page, REFUSED)
     for path in read_by(shown):
-        troubled_page.evaluate(GO, path)
+        follow(troubled_page, path)
         expect(troubled_page.get_by_role("heading", name="Sign in"), path).to_be_visible()
         came_from = "() => new URLSearchParams(location.search).get('from')"
         assert troubled_page.evaluate(came_from) == f"/t/default{path}", path
@@ -99,7 +99,7 @@ def test_every_page_waits_for_a_server_that_is_silent_and_shows_what_comes_at_la
     page.route("**/api/v1/**", hold)
     for path in read_by(shown):
         is_silent = True
-        page.evaluate(GO, path)
+        follow(page, path)
         expect(page.locator("[aria-busy=true], h1").first, path).to_be_visible()
         is_silent = False
         while held:
@@ -120,7 +120,7 @@ def test_server_that_is_gone_is_said_on_every_page_and_when_it_is_back_they_go_o
         expect(troubled_page.get_by_label("Events: stale")).to_be_visible()
         troubled_page.evaluate(HURRY)
         for path in read_by(shown):
-            troubled_page.evaluate(GO, path)
+            follow(troubled_page, path)
             expect(troubled_page.get_by_role("alert").first, path).to_contain_text("is not responding")
     finally:
         site.start_again()
@@ -128,7 +128,7 @@ def test_server_that_is_gone_is_said_on_every_page_and_when_it_is_back_they_go_o
     expect(troubled_page.get_by_role("alert")).to_have_count(0)  # the page that was open has read everything again
     expect(troubled_page.get_by_role("button", name="Try again")).to_have_count(0)
     added = site.add("after the outage")["id"]
-    troubled_page.evaluate(GO, f"/endpoints/{added}")
+    follow(troubled_page, f"/endpoints/{added}")
 
     expect(troubled_page.get_by_role("heading", level=1, name="after the outage")).to_be_visible()
     expect(troubled_page.get_by_label("Events: live")).to_be_visible()

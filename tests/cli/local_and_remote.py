@@ -22,6 +22,7 @@ from mainspring.wiring.stores import open_stores
 from tests.api.app import open_app
 from tests.cli.shell import Shell
 from tests.client.conftest import by_key, served
+from tests.kind_samples import COMMANDS
 
 
 class Pair:
@@ -71,6 +72,7 @@ async def open_pair(folder: Path, postgres_url: str = "", look: Look | None = No
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     settings = {"MAINSPRING_DATA_DIR": str(folder), "MAINSPRING_SECRET_KEY": b64encode(bytes(32)).decode()}
+    settings["MAINSPRING_COMMANDS"] = COMMANDS
     if postgres_url:
         settings["MAINSPRING_DATABASE_URL"] = postgres_url
     url = postgres_url or f"sqlite://{folder}/mainspring.db"

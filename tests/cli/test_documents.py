@@ -148,6 +148,11 @@ def test_crontab_is_shown_first_and_nothing_is_written(shell: Shell) -> None:
 
     assert shown.exit_code == 0
     assert shown.stdout == (
+        "# line 1, MAILTO: not converted: create an alert to be notified of failures\n"
+        "# line 3: not converted: @reboot is not a time; start it with the machine, for example by systemd\n"
+        "# times are read as UTC: the crontab has no time zone, and cron used that of its machine; give it, for "
+        "example --tz Europe/Berlin\n"
+        "# ${env:EXAMPLE_COM_PING_X_TOKEN} is a secret of the source; set it where this document is applied\n"
         "source: crontab\nendpoints:\n  example.com-ping:\n    url: https://example.com/ping\n    cron: '*/5 * * * *'\n"
         "    timezone: UTC\n    headers:\n      X-Token: ${env:EXAMPLE_COM_PING_X_TOKEN}\n"
     )
@@ -167,11 +172,11 @@ def test_crontab_is_taken_over_with_its_secrets_when_asked_to(any_shell: Shell) 
     assert endpoint["headers"][0]["secret"] is True
 
 
-def test_crontab_without_a_call_is_told_and_ends_with_1(shell: Shell) -> None:
-    refused = shell("import", "crontab", "-", stdin="0 3 * * * /bin/backup\n")
+def test_crontab_of_which_nothing_is_converted_ends_with_1(shell: Shell) -> None:
+    refused = shell("import", "crontab", "-", stdin="@reboot /bin/backup\n")
 
     assert refused.exit_code == 1
-    assert "no line could be converted" in refused.stderr
+    assert "nothing could be converted" in refused.stderr
 
 
 def test_config_show_tells_where_settings_come_from_and_masks_secrets(shell: Shell) -> None:

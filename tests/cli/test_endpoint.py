@@ -3,16 +3,19 @@
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from mainspring.domain.endpoint import SETTINGS
 from tests.cli.shell import Shell
 
 ENDPOINT_FIELDS = """
-    id name job description runbook status url method headers body timeout_ms body_cap redirects_max accept_codes
-    condition cron interval_ms schedule timezone min_interval_ms max_interval_ms backoff jitter_ms spread misfire
-    catch_up_max max_lateness_ms on_lost_worker advice managed_by version created_at updated_at paused_until
-    pause_reason pause_author advice_may_resume parked_at parked_reason
-    archived_at deferred_until failure_count not_before interval_hint one_shot_hint refused_advice next_run_at source
-    run_requested_at running last_run_at last_status
+    id name job description runbook status kind target url method headers environment body timeout_ms body_cap
+    redirects_max accept_codes condition connection cron interval_ms schedule timezone min_interval_ms max_interval_ms
+    backoff jitter_ms spread misfire catch_up_max max_lateness_ms on_lost_worker advice managed_by version
+    created_at updated_at paused_until pause_reason pause_author advice_may_resume parked_at parked_reason archived_at
+    deferred_until failure_count not_before interval_hint one_shot_hint refused_advice next_run_at source
+    run_requested_at running last_run_at last_status retry confirm once_at literal contains matches warn_days
+    fail_days completes callback_timeout_ms except_calendar only_calendar shift
 """.split()
+OF_OTHER_KINDS = [field.name for field in SETTINGS if field.kinds and "http" not in field.kinds]
 EVERY_OPTION = [
     *("--url", "https://example.com/report?day=1", "--method", "post", "--timeout", "2m", "--min-interval", "30s"),
     *("--max-interval", "2h", "--jitter", "5s", "--backoff", "monitor", "--job", "billing"),
@@ -20,7 +23,8 @@ EVERY_OPTION = [
     *("--max-lateness", "10m", "--on-lost-worker", "skip", "--body-cap", "2000", "--redirects-max", "2"),
     *("--no-spread", "--accept-codes", "200", "--accept-codes", "204,404"),
     *("--condition", "status_code == 200", "--body", '{"kind":"daily"}', "--header", "Accept: */*"),
-    *("--secret-header", "X-Pass: hunter2-hunter2"),
+    *("--secret-header", "X-Pass: hunter2-hunter2", "--confirm", "2 within 10s"),
+    *("--retry-attempts", "4", "--retry-delay", "5m", "--retry-on", "timeout,5xx"),
 ]
 
 
@@ -29,7 +33,7 @@ def test_what_is_added_is_shown_as_it_was_given(any_shell: Shell) -> None:
     shown = any_shell.json("endpoint", "show", "report")
 
     assert added == shown
-    assert set(shown) == set(ENDPOINT_FIELDS)
+    assert set(shown) == {*ENDPOINT_FIELDS, *OF_OTHER_KINDS}
     wanted = {
         "name": "report", "job": "billing", "description": "the report", "runbook": "Call Ann.", "status": "active",
         "url": "https://example.com/report?••••", "method": "POST", "body": '{"kind":"daily"}', "timeout_ms": 120_000,
@@ -37,6 +41,10 @@ def test_what_is_added_is_shown_as_it_was_given(any_shell: Shell) -> None:
         "max_interval_ms": 7_200_000, "jitter_ms": 5_000, "backoff": "monitor", "spread": False, "misfire": "catch_up",
         "catch_up_max": 3, "max_lateness_ms": 600_000, "on_lost_worker": "skip", "body_cap": 2_000, "redirects_max": 2,
         "accept_codes": [200, 204, 404], "condition": "status_code == 200", "version": 1, "source": "baseline-interval",
+        "confirm": "2 within 10s",
+        "retry": {
+            "attempts": 4, "delay_ms": 300_000, "factor": 2, "max_delay_ms": 3_600_000, "on": ["timeout", "5xx"],
+        },
     }  # fmt: skip
     assert {name: shown[name] for name in wanted} == wanted
 
@@ -207,7 +215,7 @@ def test_newcomer_is_told_what_is_missing(shell: Shell) -> None:
 def test_body_that_the_method_does_not_send_is_noted(shell: Shell) -> None:
     add = ("endpoint", "add", "--url", "https://example.com/", "--every", "30s", "--body", "{}")
 
-    assert "GET sends no body, so what was given stays here; --method POST sends it" in shell(*add, "one").stderr
+    assert "GET sends no body, so the given body is not used; --method POST sends it" in shell(*add, "one").stderr
     assert "sends no body" not in shell(*add, "two", "--method", "POST").stderr
 
 
@@ -251,3 +259,32 @@ def test_owner_says_what_advice_may_do(shell: Shell) -> None:
     assert (some["advice"], none["advice"]) == (["interval", "run"], [])
     assert "advice may" in shell.ok("endpoint", "show", "free")
     assert "unknown advice 'sleep'" in shell.refused("endpoint", "edit", "free", "--advice", "sleep")
+
+
+def test_part_of_a_retry_is_edited_and_one_attempt_removes_it(any_shell: Shell) -> None:
+    any_shell.add("report", "--retry-attempts", "4", "--retry-delay", "5m")
+    edited = any_shell.json("endpoint", "edit", "report", "--retry-delay", "10m")
+    shown = any_shell("endpoint", "show", "report").output
+    removed = any_shell.json("endpoint", "edit", "report", "--retry-attempts", "1")
+
+    assert (edited["retry"]["attempts"], edited["retry"]["delay_ms"]) == (4, 600_000)
+    assert "10m" in next(line for line in shown.splitlines() if line.startswith("retry delay"))
+    assert removed["retry"] is None
+
+
+def test_endpoint_with_a_single_run_is_added_shown_and_explained(any_shell: Shell) -> None:
+    added = any_shell.json("endpoint", "add", "gift", "--url", "https://example.com/", "--at", "2999-12-24T18:00:00Z")
+    shown = any_shell("endpoint", "show", "gift").output
+    upcoming = any_shell.json("next", "gift")
+
+    assert (added["once_at"], added["interval_ms"], added["source"]) == ("2999-12-24T18:00:00Z", None, "once")
+    assert "once at 2999-12-24 18:00:00 UTC" in shown
+    assert [each["at"] if "at" in each else each["next_run_at"] for each in upcoming] == ["2999-12-24T18:00:00Z"]
+
+
+def test_dry_run_of_a_test_shows_the_texts_with_templates(any_shell: Shell) -> None:
+    any_shell.json("endpoint", "add", "it", "--every", "1h", "--url", "https://example.com/{{ endpoint.name }}?t=4711")
+    told = any_shell.json("endpoint", "test", "it", "--dry-run")
+
+    assert told["templates"]["texts"] == [{"name": "url", "text": "https://example.com/it?t=••••"}]
+    assert any_shell.json("runs", "it") == []

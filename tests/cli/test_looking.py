@@ -22,6 +22,7 @@ from tests.stores.world import START, an_endpoint
 
 RUN_FIELDS = """
     id endpoint endpoint_id slot_at attempt trigger source status started_at finished_at duration_ms status_code error
+    maintenance
 """.split()
 
 
@@ -58,8 +59,8 @@ def test_why_in_json_is_the_decision_with_its_trail(any_shell: Shell) -> None:
 
     answer = any_shell.json("why", "health")
 
-    fields = ["endpoint", "status", "next_run_at", "source", "trail", "running", "waiting", "reasons", "sentences"]
-    assert list(answer) == fields
+    fields = "endpoint kind target status next_run_at source trail running waiting reasons sentences"
+    assert list(answer) == fields.split()
     assert (answer["status"], answer["source"], answer["running"]) == ("paused", "paused", None)
     assert [(step["rule"], step["verdict"]) for step in answer["trail"]] == [
         ("baseline-interval", "lost"),

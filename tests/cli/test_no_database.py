@@ -11,12 +11,14 @@ from mainspring.client.table import OPERATIONS
 from tests.cli.shell import Shell
 
 NEEDS = {
-    "run show": ("run_1",), "why": ("health",), "next": ("health",), "job show": ("shop",),
+    "run show": ("run_1",), "call show": ("call_1",), "why": ("health",), "next": ("health",), "job show": ("shop",),
     "endpoint show": ("health",), "sessions show": ("ses_1",), "proposals show": ("prop_1",),
     "workflow show": ("order",), "workflow versions": ("order",),
     "workflow diff": ("order",), "execution show": ("exe_1",), "execution log": ("exe_1",),
     "execution verify": ("exe_1",), "execution replay": ("exe_1",), "execution export": ("exe_1",),
+    "connection show": ("billing",),
     "webhook show": ("shop",), "webhook deliveries": ("shop",), "alert show": ("ops",), "alert deliveries": ("ops",),
+    "maintenance show": ("night",), "calendar show": ("holidays",), "calendar preview": ("holidays",),
     "backtest": ("health",), "rules test": ("health", "--when", "true"),
     "workflow simulate": ("order",),
 }  # fmt: skip
@@ -57,7 +59,7 @@ def test_commands_that_only_read_make_no_database(empty: Shell, tmp_path: Path) 
 def test_missing_database_is_noted_beside_an_empty_answer(empty: Shell, tmp_path: Path) -> None:
     listed = empty("endpoint", "list")
 
-    assert (listed.exit_code, listed.stdout.startswith("No endpoint yet.")) == (0, True)
+    assert (listed.exit_code, listed.stdout.startswith("No endpoints yet.")) == (0, True)
     assert listed.stderr.startswith(("note: the", "note: database"))
     assert listed.stderr.endswith(
         "the output is empty; MAINSPRING_DATA_DIR and MAINSPRING_DATABASE_URL select another database\n"

@@ -17,6 +17,7 @@ def shell(tmp_path: Path) -> Shell:
 
 READERS = (
     ("rules", "check"), ("workflow", "check"), ("workflow", "publish"), ("apply",), ("diff",), ("import", "crontab"),
+    ("import", "uptime-kuma"), ("import", "healthchecks"), ("import", "kubernetes"),
     ("restore",), ("simulate",),
 )  # fmt: skip
 

@@ -15,8 +15,8 @@ def url(text: str) -> tuple[str, ...]:
 
 
 REFUSED = {
-    "no schedule": (ADD, "neither a cron expression nor an interval"),
-    "both schedules": ((*EVERY, "--cron", "@daily"), "both a cron expression and an interval"),
+    "no schedule": (ADD, "no schedule for"),
+    "both schedules": ((*EVERY, "--cron", "@daily"), "an interval and a cron expression"),
     "interval without a unit": (
         (*ADD, "--every", "30"),
         "every '30' is below the minimum 100ms; give 100ms or more; a bare number is milliseconds, seconds are 30s",
@@ -91,7 +91,14 @@ REFUSED_OF_HEALTH = {
         "--until and --duration exclude each other; give one of them",
     ),
     "pause with an escape": (("endpoint", "pause", "health", "--reason", "\x1b]0;x"), "reason contains a control"),
-    "edit to both schedules": (("endpoint", "edit", "health", "--every", "1m", "--cron", "@daily"), "both a cron"),
+    "add without a url": (
+        ("endpoint", "add", "x", "--every", "1m"),
+        "no url for 'x'; an endpoint of kind http needs one: give url",
+    ),
+    "edit to both schedules": (
+        ("endpoint", "edit", "health", "--every", "1m", "--cron", "@daily"),
+        "an interval and a cron",
+    ),
     "edit to a bad url": (("endpoint", "edit", "health", "--url", "gopher://x/"), "is not http or https"),
     "edit to metadata": (("endpoint", "edit", "health", "--url", "http://169.254.169.254/"), "is never called"),
     "hint of a millisecond": (("hint", "interval", "health", "1ms"), "every '1ms' is below the minimum 1s"),

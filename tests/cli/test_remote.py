@@ -184,6 +184,8 @@ async def test_people_keys_and_messages_are_shown_the_same(pair: Pair) -> None:
         ("user", "add", "ann@example.com"), ("member", "add", "bob@example.com", "--role", "operator"),
         ("apikey", "create", "ci", "--scope", "run"), ("signing-key", "create"),
         (*ALERT, "--quiet", "22:00-07:00", "--cooldown", "10m"), ("webhook", "add", HOOK, "--type", "run.*"),
+        ("maintenance", "add", "night", "--cron", "0 2 * * *", "--duration", "1h", "--description", "patches"),
+        ("calendar", "add", "closed", "--date", "2090-12-24 Closed", "--weekdays", "sat,sun", "--holidays", "DE"),
         ("tenant", "create", "acme"),
     ):  # fmt: skip
         made = await asyncio.to_thread(pair.near, *command)
@@ -192,6 +194,8 @@ async def test_people_keys_and_messages_are_shown_the_same(pair: Pair) -> None:
     looks: list[tuple[str, ...]] = [
         ("tenant", "show"), ("tenant", "list"), ("user", "list"), ("member", "list"), ("apikey", "list"),
         ("signing-key", "list"), ("alert", "list"), ("alert", "show", "ops"), ("alert", "deliveries", "ops"),
+        ("maintenance", "list"), ("maintenance", "show", "night"),
+        ("calendar", "list"), ("calendar", "show", "closed"), ("calendar", "preview", "closed", "--days", "30"),
         ("webhook", "list"), ("webhook", "show", "hook.example.com"), ("webhook", "deliveries"),
         ("audit", "list", "-n", "3"), ("audit", "verify"), ("audit", "verify", "--installation"), ("events", "-n", "5"),
         ("export",),
@@ -221,6 +225,17 @@ async def test_people_keys_and_messages_are_changed_the_same(pair: Pair) -> None
             ("signing-key", "create"), ("alert", "add", name, "--to", mail), ("alert", "add", name, "--to", mail),
             ("alert", "edit", name, "--failures", "5", "--on", "late,failing"), ("alert", "show", name),
             ("alert", "test", name), ("alert", "delete", name), ("alert", "show", name),
+            ("maintenance", "add", name, "--start", "2090-01-31T22:00:00Z", "--end", "2090-02-01T02:00:00Z"),
+            ("maintenance", "add", name, "--cron", "0 2 * * *"),
+            ("maintenance", "edit", name, "--cron", "0 2 * * *", "--duration", "1h", "--runs", "continue"),
+            ("maintenance", "show", name), ("maintenance", "delete", name), ("maintenance", "show", name),
+            ("calendar", "add", name, "--date", "2090-12-24", "--date", "2090-12-26..2090-12-31 Closed"),
+            ("calendar", "add", name, "--date", "tomorrow"), ("calendar", "edit", name, "--holidays", "XX"),
+            ("endpoint", "add", name, "--url", "https://example.com/", "--cron", "0 9 * * *", "--except", name,
+             "--shift", "next_business_day"),
+            ("endpoint", "show", name), ("calendar", "delete", name), ("endpoint", "edit", name, "--except", ""),
+            ("calendar", "edit", name, "--weekdays", "sun"), ("endpoint", "edit", name, "--shift", "skip"),
+            ("endpoint", "edit", name, "--except", ""), ("calendar", "delete", name), ("calendar", "show", name),
             ("webhook", "add", HOOK, "--name", name), ("webhook", "edit", name, "--type", "job.*", "--disable"),
             ("webhook", "edit", name, "--new-secret"), ("webhook", "show", name), ("webhook", "delete", name),
             ("webhook", "redeliver", "msg_nope"),
@@ -241,11 +256,13 @@ async def test_documents_are_applied_through_a_server_with_the_references_of_thi
     file.write_text(
         "endpoints: {health: {url: 'https://example.com/', every: 1m, headers: {X-Key: '${env:SHOP_TOKEN}'}}}\n"
         "alerts: {ops: {to: ops@example.com, endpoint: health}}\n"
+        "maintenance: {night: {cron: 0 2 * * SUN, duration: 2h, endpoint: health}}\n"
+        "calendars: {closed: {dates: 2090-12-24 Closed}}\n"
     )
     pair.far.env["SHOP_TOKEN"] = pair.near.env["SHOP_TOKEN"] = "s3cret"
 
     assert (await asyncio.to_thread(pair.far, "diff", str(file))).exit_code == 7
-    assert (await pair.json("apply", str(file)))["counts"]["created"] == 3
+    assert (await pair.json("apply", str(file)))["counts"]["created"] == 5
     for command in (("apply", str(file)), ("diff", str(file)), ("export",), ("export", "--source", "shop")):
         near, far = await pair.both(*command)
         assert far == near, command

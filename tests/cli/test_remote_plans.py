@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,15 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.model.session import ModelSession, SessionDetail, ToolCall
 from mainspring.domain.run import Body
+from mainspring.domain.schedule.changes import put_interval_hint
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.hint import IntervalHint
 from mainspring.observe import Metrics
+from mainspring.ports.endpoints import EndpointFilter
 from mainspring.wiring.clock import SystemClock
 from mainspring.workers.planner import Planner
 from tests.cli.local_and_remote import Pair, open_pair, same
-from tests.stores.world import an_outcome, claim, finished
+from tests.stores.world import an_outcome, change, claim, finished, get
 
 RULES = (
     "- {name: busy, when: body.depth > 10, interval: 30s, ttl: 2m}\n- {when: failures > 2, run: now, target: other}\n"
@@ -174,3 +179,20 @@ async def test_what_a_server_cannot_do_is_refused(pair: Pair) -> None:
     assert (report.exit_code, draft.exit_code) == (1, 4)
     assert "--report works on the database host" in report.output
     assert "no model is configured" in draft.output
+
+
+@pytest.mark.parametrize("scope", ["queue", "tenant"])
+async def test_switch_offers_to_undo_what_advice_has_in_force_and_undoes_it(pair: Pair, scope: str) -> None:
+    hint = IntervalHint(30_000, SystemClock().now() + timedelta(hours=1), "busy", "rule:busy")
+    for side in (pair.near, pair.far):
+        await pair.json("endpoint", "add", "queue", "--url", "https://example.com/", "--every", "1h")
+        (queue,) = await pair.stores.endpoints.endpoints("default", EndpointFilter())
+        await change(pair.stores, queue, lambda each, now: put_interval_hint(each, hint, now, CRON))
+
+        off = await asyncio.to_thread(side, "planner", "mode", scope, "off")
+        undone = await asyncio.to_thread(side, "planner", "mode", scope, "off", "--undo")
+
+        assert f"undo it with `mainspring planner mode {scope} off --undo`" in off.stderr
+        assert "undid advice on 1 endpoint" in undone.stderr
+        assert (await get(pair.stores, queue)).interval_hint is None
+        await pair.json("endpoint", "delete", "queue", "--yes")

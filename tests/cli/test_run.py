@@ -2,8 +2,13 @@
 
 import asyncio
 import time
+from datetime import UTC, datetime
+from pathlib import Path
 
+from mainspring.domain.run import Run, RunStatus, RunTrigger
+from mainspring.outbound.parquet import ParquetArchive
 from tests.cli.local_and_remote import Pair
+from tests.cli.shell import Shell
 from tests.stores.world import an_outcome, claim, finished
 
 
@@ -45,6 +50,26 @@ async def test_waiting_ends_with_its_timeout(pair: Pair) -> None:
         command = ("endpoint", "run", "health", "--wait", "--timeout", "300ms")
         message = await asyncio.to_thread(shell.refused, *command, code=1)
 
-        assert message.startswith("the run of 'health' has not ended within 300ms; it was requested and goes on")
+        assert message.startswith("the run of 'health' has not ended within 300ms; it continues in the background")
         assert time.monotonic() - before < 20
     assert (await pair.json("endpoint", "show", "health"))["run_requested_at"] is not None
+
+
+def test_archived_runs_are_listed_with_the_same_filters(shell: Shell, tmp_path: Path) -> None:
+    endpoint = shell.add("health")
+    started_at = datetime(2025, 1, 31, 12, tzinfo=UTC)
+    ids = [f"run_{int(started_at.timestamp() * 1000) + number:012x}" for number in range(3)]
+    statuses = (RunStatus.SUCCESS, RunStatus.TIMEOUT, RunStatus.SUCCESS)
+    archived = [
+        Run(id_, "default", endpoint["id"], started_at, 1, RunTrigger.SCHEDULE, "baseline", status, started_at)
+        for id_, status in zip(ids, statuses, strict=True)
+    ]
+    with ParquetArchive(tmp_path / "archive").writing("runs", "default", started_at.date()) as file:
+        file.add_runs(archived)
+
+    assert "set MAINSPRING_ARCHIVE to its folder" in shell.refused("runs", "--archive", code=78)
+    shell.env["MAINSPRING_ARCHIVE"] = str(tmp_path / "archive")
+    assert [run["id"] for run in shell.json("runs", "--archive")] == ids[::-1]
+    assert [run["id"] for run in shell.json("runs", "health", "--archive", "--status", "failed")] == [ids[1]]
+    assert shell.json("runs", "--archive", "--since", "2025-02-01T00:00:00Z") == []
+    assert shell.json("runs") == []

@@ -1,7 +1,10 @@
 """Real processes on both databases: `serve` runs, other commands take effect within a second, SIGTERM ends it well."""
 
 import json
+import re
 import shlex
+import signal
+import socket
 import subprocess
 import time
 import urllib.request
@@ -213,6 +216,88 @@ def test_sigterm_ends_a_process_that_reads_the_worst_documents(stage: Stage) -> 
 
     assert code == 0
     assert ended_s <= WEB_GRACE_S + stage.pace.fair(3)
+
+
+class Wire:
+    """A connection of its own, without a library that would ask again or hide how it ended."""
+
+    def __init__(self, url: str, key: str) -> None:
+        host, _, port = url.removeprefix("http://").partition(":")
+        self._head = f"Host: {host}\r\nAuthorization: Bearer {key}\r\nAccept: application/json, text/event-stream\r\n"
+        self._socket = socket.create_connection((host, int(port)), timeout=DEADLINE_S)
+
+    def send(self, method: str, path: str, body: object = None, **headers: str) -> "Wire":
+        data = b"" if body is None else json.dumps(body).encode()
+        more = {"Content-Type": "application/json", "Content-Length": str(len(data))} if data else {}
+        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in {**more, **headers}.items())
+        self._socket.sendall(f"{method} {path} HTTP/1.1\r\n{self._head}{lines}\r\n".encode() + data)
+        return self
+
+    def head(self) -> str:
+        """The head of the next response, and what follows it so far."""
+        return self._socket.recv(100_000).decode()
+
+    def rest(self) -> str:
+        """All that still comes. Raises ConnectionResetError if the connection was cut."""
+        parts = []
+        while part := self._socket.recv(100_000):
+            parts.append(part)
+        self.close()
+        return b"".join(parts).decode()
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def test_requests_in_flight_at_sigterm_are_answered_and_new_ones_refused(stage: Stage) -> None:
+    key = stage.shell.json("apikey", "create", "asker", "--scope", "read", "--scope", "write", "--scope", "run")["key"]
+    url = stage.server.wait_for("listening on http://").rpartition(" ")[2]
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    opened = Wire(url, key).send("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening})
+    (session,) = re.findall(r"mcp-session-id: (\w+)", opened.head())
+    opened.close()
+
+    def check(delay_ms: int) -> Wire:
+        slow = {"name": "a", "url": stage.journal.url(f"/x?delay_ms={delay_ms}"), "every": "1m", "timeout": "30s"}
+        return Wire(url, key).send("POST", "/api/v1/endpoints/check", slow)
+
+    def call(delay_ms: int) -> Wire:
+        slow = {"url": stage.journal.url(f"/x?delay_ms={delay_ms}"), "timeout": "30s"}
+        asked = {"name": "check_endpoint", "arguments": slow}
+        wish = {"jsonrpc": "2.0", "id": delay_ms, "method": "tools/call", "params": asked}
+        return Wire(url, key).send("POST", "/mcp", wish, mcp_session_id=session, mcp_protocol_version="2025-06-18")
+
+    soon, late, soon_call, late_call = check(1_500), check(8_000), call(1_500), call(8_000)
+    streams = [Wire(url, key).send("GET", "/api/v1/events/stream") for _ in range(3)]
+    streams += [Wire(url, key).send("GET", "/mcp", mcp_session_id=session, mcp_protocol_version="2025-06-18")]
+    kept = [Wire(url, key).send("GET", "/healthz") for _ in range(5)]
+    for each in streams + kept:
+        assert each.head().startswith("HTTP/1.1 200")
+    stage.wait_for_calls(4)
+    stage.server.freeze()  # so that it has read nothing of what comes now when the signal arrives
+    unread = [each.send("GET", "/healthz") for each in kept]
+    unread += [Wire(url, key).send("GET", "/api/v1/endpoints") for _ in range(10)]
+    stage.server.send(signal.SIGTERM)
+    stage.server.thaw()
+
+    assert [each.rest().partition("\r\n")[0] for each in unread] == ["HTTP/1.1 200 OK"] * 15
+    wait_until(lambda: is_refused(url), "new connections are refused")
+    assert stage.server.is_running
+    assert soon.rest().startswith("HTTP/1.1 200")
+    assert '"status_code":200' in soon_call.rest()
+    assert "/problems/stopping" in late.rest()
+    assert "the server is stopping" in late_call.rest()
+    assert {each.rest()[-5:] for each in streams} == {"0\r\n\r\n"}
+    assert stage.server.wait() == 0
+    assert "Traceback" not in stage.server.output
+
+
+def is_refused(url: str) -> bool:
+    try:
+        Wire(url, "").close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 def test_first_start_greets_with_the_database_and_a_first_step(any_shell: Shell, processes: Processes) -> None:

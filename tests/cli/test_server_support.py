@@ -8,7 +8,7 @@ from mainspring.client.table import OPERATIONS
 from tests.cli.shell import Shell
 
 COMMANDS = [name.removeprefix("mainspring ") for name, _ in commands()]
-NEEDED = {"restore": ("x",), "backup": ("x",)}
+NEEDED = {"restore": ("x",), "backup": ("x",), "move": ("--to", "sqlite:///new.db")}
 
 
 def test_every_command_can_be_done_with_curl_or_says_why_not() -> None:

@@ -75,7 +75,7 @@ CASES = {
         "unknown command 'plan', did you mean 'planner'?",
     ),
     "no file": (("apply",), "FILE is missing; it is: YAML documents; a folder is all of its documents, - is stdin."),
-    "no url": (("endpoint", "add", "x"), "--url is missing; it is: What to call: http:// or https://."),
+    "no target": (("move",), "--to is missing; it is: The database to move to: empty, or of this move."),
     "letters for a number": (("runs", "-n", "abc"), "--limit 'abc' is not a whole number; write it in digits"),
     "a number beyond the bounds": (
         ("serve", "--port", "99999"),

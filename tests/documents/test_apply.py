@@ -3,14 +3,8 @@
 from msgspec.structs import replace
 
 from mainspring.domain.endpoint import JobStatus
-from mainspring.operations.endpoints import (
-    Desk,
-    add_endpoint,
-    archive_endpoint,
-    edit_endpoint,
-    find_endpoint,
-    pause_endpoint,
-)
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint, archive_endpoint, edit_endpoint, find_endpoint, pause_endpoint
 from mainspring.operations.jobs import find_job, set_job_status
 from mainspring.ports.endpoints import EndpointFilter
 from tests.documents.texts import apply, faults, told
@@ -108,7 +102,7 @@ async def test_job_that_others_still_use_is_not_pruned(desk: Desk) -> None:
     report = await apply(desk, "endpoints: {}", prune=True)
 
     assert told(report) == ["archive endpoint health", "archive endpoint invoices"]
-    assert report.notes == ("job 'billing' stays, although no document describes it: it still has endpoints",)
+    assert report.notes == ("job 'billing' is kept although no document describes it, because it still has endpoints",)
 
 
 async def test_archived_job_comes_back_when_it_is_described(desk: Desk) -> None:

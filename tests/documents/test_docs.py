@@ -8,7 +8,7 @@ import pytest
 from jsonschema_rs import is_valid
 
 from mainspring.documents.document import json_schema
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.workflow.document import InvalidWorkflow, parse_text
 from tests.documents.texts import apply
 
@@ -28,9 +28,23 @@ def test_schema_is_of_the_draft_that_editors_read_and_knows_every_key() -> None:
     schema = json_schema()
 
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert set(schema["properties"]) == {"source", "jobs", "endpoints", "alerts", "webhooks", "workflows"}
+    assert set(schema["properties"]) == {
+        "source",
+        "connections",
+        "calendars",
+        "jobs",
+        "endpoints",
+        "maintenance",
+        "alerts",
+        "webhooks",
+        "workflows",
+    }
     assert schema["additionalProperties"] is False
-    assert schema["$defs"]["EndpointEntry"]["required"] == ["url"]
+    needs = {
+        each["if"]["properties"]["kind"]["const"]: each["then"]["required"]
+        for each in schema["$defs"]["EndpointEntry"]["allOf"]
+    }
+    assert (needs["http"], needs["tcp"]) == (["url"], ["host", "port"])
     assert schema["$defs"]["EndpointEntry"]["properties"]["misfire"]["enum"] == ["run_once", "skip", "catch_up"]
 
 

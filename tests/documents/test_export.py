@@ -1,12 +1,16 @@
 """The database as documents: stable, minimal, and the identity when applied."""
 
+import pickle
 import time
 from random import Random
 
+from mainspring.documents.document import parse_documents
 from mainspring.documents.export import export_documents
 from mainspring.documents.yaml_writer import as_yaml
+from mainspring.domain.retry import RetryPolicy
 from mainspring.domain.run import Header
-from mainspring.operations.endpoints import Desk, add_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint
 from mainspring.operations.jobs import add_job
 from mainspring.ports.endpoints import EndpointFilter
 from tests.documents.texts import apply
@@ -21,7 +25,8 @@ FULL = a_config(
     body='{"a": "\\u00e9"}\n  indented\t\r\n', cron="H 3 * * *", timezone="Europe/Berlin", timeout_ms=1_500,
     min_interval_ms=1_000, max_interval_ms=86_400_000, backoff="monitor", jitter_ms=250, spread=False,
     misfire="catch_up", catch_up_max=3, max_lateness_ms=0, on_lost_worker="skip", body_cap=0, redirects_max=2,
-    accept_codes=(200, 404), condition="status_code == 200",
+    accept_codes=(200, 404), condition="status_code == 200", confirm="2 within 10s",
+    retry=RetryPolicy(attempts=4, delay_ms=300_000, on=("timeout",)),
 )  # fmt: skip
 NAMES = (
     "true",
@@ -112,3 +117,13 @@ async def test_a_thousand_endpoints_are_applied_exported_and_applied_again_in_se
     assert second.unchanged == 1_003
     assert await everything(desk) == before
     assert time.perf_counter() - started < 120  # some 5 s alone on a core; what this guards against is minutes
+
+
+def test_what_a_document_says_can_leave_the_process_that_reads_it() -> None:
+    """A server reads documents in another process, and gets them pickled."""
+    text = b"endpoints: {gift: {url: 'https://example.com/', at: '2999-12-24T18:00:00Z', retry: {attempts: 4}}}"
+
+    read = pickle.loads(pickle.dumps(parse_documents([("shop.yaml", text)])))
+
+    assert read.faults == []
+    assert read.wanted["endpoints"]["gift"].entry.sent()["retry"] == {"attempts": 4}

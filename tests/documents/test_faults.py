@@ -1,6 +1,6 @@
 """Every fault of a file at once, each where it stands, with the nearest name and the way out."""
 
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from tests.documents.texts import apply, faults
 
 
@@ -57,18 +57,23 @@ async def test_cron_whose_times_are_further_apart_than_its_maximum_is_refused(de
 
 async def test_words_of_common_faults(desk: Desk) -> None:
     assert await faults(desk, "endpoints: {a: {url: 'https://example.com/'}}") == [
-        "1:13 'a' has no schedule; give it `every: 5m` or `cron: '0 3 * * *'`"
+        "1:13 'a' has no schedule; give it `every: 5m`, `cron: '0 3 * * *'` or `at`"
     ]
     assert await faults(desk, "endpoints: {a: {url: 5, every: 1m}}") == [
         "1:22 url is a number; it must be text: put it in quotes"
     ]
-    assert await faults(desk, "endpoints: {a: }") == ["1:13 'a' has no `url`; it needs one"]
+    assert await faults(desk, "endpoints: {a: }") == [
+        "1:13 no url for 'a'; an endpoint of kind http needs one: give url",
+        "1:13 'a' has no schedule; give it `every: 5m`, `cron: '0 3 * * *'` or `at`",
+    ]
     assert await faults(desk, "endpoints: [a]") == ["1:12 endpoints are given by name: `endpoints: {NAME: ...}`"]
     assert await faults(desk, "[1]") == [
-        "1:1 a document is a mapping with source, jobs, endpoints, alerts, webhooks, workflows, and this is a list"
+        "1:1 a document is a mapping with source, connections, calendars, jobs, endpoints, maintenance, alerts, "
+        "webhooks, workflows, and this is a list"
     ]
     assert await faults(desk, "hello: 1") == [
-        "1:1 unknown key 'hello'; known keys are source, jobs, endpoints, alerts, webhooks, workflows"
+        "1:1 unknown key 'hello'; known keys are source, connections, calendars, jobs, endpoints, maintenance, "
+        "alerts, webhooks, workflows"
     ]
     assert await faults(desk, "source: 5") == [
         "1:9 configuration source '5' is not text; a name is text: put it in quotes"
@@ -115,4 +120,52 @@ async def test_names_are_checked_like_everywhere(desk: Desk) -> None:
     assert await faults(desk, 'endpoints: {"a\\u202e": {url: "https://example.com/", every: 1m}}') == [
         "1:13 endpoint name 'a\\u202e' contains a text direction control (U+202E); a name is one line of visible text: "
         "remove it"
+    ]
+
+
+async def test_fault_in_a_group_of_settings_is_told_where_it_stands(desk: Desk) -> None:
+    text = """\
+    endpoints:
+      nightly:
+        url: https://example.com/
+        cron: 0 3 * * *
+        retry:
+          attempts: 99
+      hourly:
+        url: https://example.com/
+        every: 1h
+        retry: {tries: 3}
+        confirm: often
+    """
+
+    assert await faults(desk, text) == [
+        "6:17 retry: attempts 99 is out of bounds; give 1 to 10",
+        "10:13 unknown key 'tries'; known keys are attempts, delay, factor, max_delay, on",
+        "11:14 confirm 'often' is not understood; it says how often a failing check is made, and within how long: "
+        "write it as 3 within 20s",
+    ]
+
+
+async def test_item_of_a_list_in_a_group_is_named_in_its_fault(desk: Desk) -> None:
+    text = """\
+    endpoints:
+      nightly: {url: "https://example.com/", cron: 0 3 * * *, retry: {on: timeouts}}
+    """
+
+    assert await faults(desk, text) == [
+        "2:71 on 'timeouts' is not one of timeout, connect, 5xx, rate_limit, 4xx, condition, other, did you mean "
+        "'timeout'?"
+    ]
+
+
+async def test_delay_of_a_single_run_is_refused_in_a_document(desk: Desk) -> None:
+    text = """\
+    endpoints:
+      later: {url: "https://example.com/", at: in 10m}
+      both: {url: "https://example.com/", at: 2030-01-31T08:00:00Z, every: 5m}
+    """
+
+    assert await faults(desk, text) == [
+        "2:44 at of 'later' is a delay, which would start again with every apply; give the time itself",
+        "3:43 'both' has both `every` and `at`; keep one of them",
     ]

@@ -9,7 +9,8 @@ from mainspring.documents.apply import TRIES_MAX
 from mainspring.domain.endpoint import JobStatus
 from mainspring.domain.errors import Conflict
 from mainspring.domain.schedule.changes import Change
-from mainspring.operations.endpoints import Desk, edit_endpoint, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import edit_endpoint, find_endpoint
 from mainspring.operations.jobs import set_job_status
 from mainspring.ports.endpoints import EndpointFilter
 from tests.documents.texts import apply

@@ -10,7 +10,10 @@ from mainspring.documents.faults import InvalidDocument
 from mainspring.documents.plan import Options
 from mainspring.documents.references import sent
 from mainspring.documents.yaml_writer import as_yaml
-from mainspring.operations.endpoints import Desk, find_endpoint, header_context
+from mainspring.domain.access.sealing import header_place
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import find_endpoint
+from tests.actions import http_of
 from tests.documents.texts import MESSENGERS, apply, faults, told
 from tests.stores.databases import file_of, is_sqlite, query
 
@@ -23,12 +26,12 @@ async def opened(desk: Desk, name: str = "a") -> list[tuple[str, str, bool]]:
     return [
         (
             header.name,
-            desk.vault.open(header.value, header_context(desk, endpoint.id, header.name))
+            desk.vault.open(header.value, header_place(desk.tenant_id, endpoint.id, header.name))
             if header.secret
             else header.value,
             header.secret,
         )
-        for header in endpoint.action.headers
+        for header in http_of(endpoint).headers
     ]
 
 

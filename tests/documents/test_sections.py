@@ -12,7 +12,7 @@ from mainspring.domain.event import EventType
 from mainspring.domain.notify.subscription import SubscriptionKind, Webhook
 from mainspring.domain.rules.apply import RuleState
 from mainspring.domain.rules.judge import Decisions
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.subscriptions import list_subscriptions
 from mainspring.operations.workflow_archive import archive_workflow
 from mainspring.operations.workflows import publish_workflow
@@ -177,7 +177,9 @@ async def test_prune_deletes_alerts_and_webhooks_and_keeps_workflows_without_the
     ]  # fmt: skip
     assert await desk.stores.subscriptions.subscriptions(desk.tenant_id, None) == []
     assert await desk.stores.configuration.workflow_sources(desk.tenant_id) == {}
-    assert report.notes == ("workflow 'follow-up' stays, although no document describes it: its versions are kept",)
+    assert report.notes == (
+        "workflow 'follow-up' is kept although no document describes it, because its versions are kept",
+    )
     assert told(await apply(desk, "source: shop\n", prune=True)) == []
 
 
@@ -288,7 +290,7 @@ async def test_token_in_the_address_of_a_webhook_is_a_reference_and_never_shown(
     assert (kept.steps, again.steps) == ((), ())
     assert told(changed) == ["change webhook audit url:(secret)>(another secret)"]
     assert await faults(desk, hooks.replace("audit.example.com", "${env:TOKEN}").replace("${env:HOOK}", "")) == [
-        "1:25 what stands before the `?` of a url is shown; put the reference behind it"
+        "1:25 the part of a url before the `?` is shown; put the reference after it"
     ]
 
 
@@ -394,7 +396,7 @@ async def test_faults_of_alerts_and_webhooks_are_all_told(desk: Desk) -> None:
     found = await faults(desk, text)
 
     assert [fault.partition(" ")[0] for fault in found] == [
-        "2:11", "2:26", "2:48", "2:58", "2:74", "3:3", "4:12", "4:27", "4:55", "6:12", "6:30", "6:47", "7:3", "8:44",
+        "2:11", "2:27", "2:48", "2:58", "2:74", "3:3", "4:12", "4:27", "4:55", "6:12", "6:30", "6:47", "7:3", "8:44",
     ]  # fmt: skip
     assert found[-3] == "6:47 a secret in a document is a reference; write ${env:NAME} or ${file:/path}"
     assert "s3cret" not in "".join(found)

@@ -8,7 +8,7 @@ import pytest
 from mainspring.documents.plan import Options
 from mainspring.documents.references import local
 from mainspring.documents.watcher import FolderWatcher
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.endpoints import EndpointFilter
 from tests.documents.texts import MESSENGERS, SECRETS
 

@@ -11,7 +11,7 @@ from mainspring.documents.plan import Options
 from mainspring.documents.references import local
 from mainspring.domain.notify.subscription import DestinationKind
 from mainspring.operations.alerts import Messengers
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.outbound.apprise import AppriseSender
 from mainspring.outbound.mail import Mailer
 from mainspring.wiring.clock import SystemClock

@@ -105,6 +105,13 @@ def test_a_minute_cron_with_a_minimum_of_a_minute_comes_back_to_the_minute(
     assert replan(planned, started, CRON).next_run_at == at(expected)
 
 
+@pytest.mark.parametrize(("most", "expected"), [(100_000, "12:01:30"), (120_000, "12:02:00")])
+def test_a_cron_comes_back_to_the_minute_only_within_its_maximum(most: int, expected: str) -> None:
+    bounded = an_endpoint(cron="* * * * *", min_interval_ms=90_000, max_interval_ms=most)
+
+    assert plan_after_run(bounded, NOON, NOON, NOON, CRON).next_run_at == at(expected)
+
+
 def test_a_hint_on_a_cron_is_not_moved_to_the_times_of_the_cron() -> None:
     hinted = an_endpoint(cron="* * * * *", min_interval_ms=60_000, interval_hint=every(10, at("14:00:00")))
 

@@ -123,6 +123,15 @@ def test_rule_that_cannot_be_judged_is_told_once() -> None:
     assert (tested.present.faults, tested.only_changed) == ((), ())
 
 
+def test_fifty_thousand_recorded_runs_are_replayed_whole() -> None:
+    history = {"ep_1": tuple(recorded(minute) for minute in range(50_000))}
+    policy = Policy((MINUTELY,), ())
+
+    tested = back_test(history, policy, policy, CRON)
+
+    assert (len(tested.changed.runs), tested.changed.is_cut) == (50_000, False)
+
+
 def test_replay_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backtest, "RUNS_MAX", 100)
     history = {"ep_1": (recorded(0), recorded(6_000))}

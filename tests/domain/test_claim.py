@@ -271,8 +271,8 @@ def test_the_requested_run_of_a_dead_worker_leaves_the_schedule_where_it_is() ->
 @pytest.mark.parametrize(
     ("policy", "status", "error"),
     [
-        (LostWorkerPolicy.RETRY, RunStatus.ABANDONED, "its worker shut down; the slot runs again"),
-        (LostWorkerPolicy.SKIP, RunStatus.UNKNOWN, "its worker shut down; the call may have been delivered"),
+        (LostWorkerPolicy.RETRY, RunStatus.ABANDONED, "its worker gave it up; the slot runs again"),
+        (LostWorkerPolicy.SKIP, RunStatus.UNKNOWN, "its worker gave it up; the call may have been delivered"),
     ],
 )
 def test_a_worker_that_shuts_down_counts_against_no_endpoint(
@@ -445,3 +445,9 @@ def test_a_fresh_one_shot_runs_however_late_and_nothing_is_missed(late: timedelt
 
     assert transition.claim is not None
     assert (transition.claim.slot_at, transition.missed, transition.endpoint.one_shot_hint) == (NOON, None, None)
+
+
+def test_request_of_a_claim_names_the_endpoint_and_its_job() -> None:
+    claim = reach(an_endpoint("billing", next_run_at=NOON, job_id="nightly"), NOON).claim
+    assert claim is not None
+    assert (claim.request.endpoint, claim.request.job) == ("billing", "nightly")

@@ -81,7 +81,7 @@ def test_a_condition_is_true_false_or_an_error_in_words(condition: str, answer: 
         (
             "true &&\n  foo",
             "the condition does not compile at line 2, column 3: "
-            "undeclared reference to 'foo'; known names are status_code, headers, body, duration_ms",
+            "undeclared reference to 'foo'; known names are status_code, headers, body, duration_ms, tls",
         ),
         (
             "status_code + 'a' == 'b'",
@@ -120,6 +120,13 @@ def test_a_bad_condition_is_refused_with_the_place_of_the_fault(condition: str, 
 def test_a_condition_nested_too_deep_is_refused(condition: str) -> None:
     with pytest.raises(InvalidInput):
         check_condition(condition)
+
+
+def test_loops_side_by_side_over_a_small_body_are_evaluated() -> None:
+    text = "body.l.exists(x, x == body.k) && body.l.filter(y, y > body.k).size() > body.k"
+    body = b'{"k": 2, "l": [' + b",".join(b"%d" % n for n in range(30)) + b"]}"
+
+    assert evaluate(text, 200, (), body, 1) is True
 
 
 def test_doubling_a_text_again_and_again_is_refused_when_written() -> None:

@@ -2,12 +2,14 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.actions import http_of
 from tests.harness.config import a_config
 from tests.stores.world import an_endpoint
 
-from mainspring.domain.definition import check_config, config_of, configured, contradiction_of, marked_secret
+from mainspring.domain.definition import check_config, config_of, configured, contradiction_of
 from mainspring.domain.endpoint import INTERVAL_MS_MAX, EndpointConfig, Tenant, with_values
 from mainspring.domain.errors import InvalidInput, QuotaExceeded
+from mainspring.domain.kinds.http import marked_secret
 from mainspring.domain.run import Header, HttpAction
 from mainspring.domain.text import check_text
 
@@ -101,11 +103,11 @@ BAD = [
     pytest.param({"interval_ms": float("nan")}, "every", "interval nan ms is out of bounds", id="interval NaN"),
     pytest.param(
         {"interval_ms": None}, "every",
-        "neither a cron expression nor an interval for 'billing'; an endpoint has exactly one of them: "
-        "give one (on the command line: --cron or --every)", id="no schedule",
+        "no schedule for 'billing'; an endpoint has exactly one of every, cron and at: "
+        "give one (on the command line: --every, --cron or --at)", id="no schedule",
     ),
     pytest.param(
-        {"cron": "* * * * *"}, "every", "both a cron expression and an interval for 'billing'; ", id="two schedules"
+        {"cron": "* * * * *"}, "every", "an interval and a cron expression for 'billing'; ", id="two schedules"
     ),
     pytest.param({"min_interval_ms": 999}, "min_interval", "min_interval 999 ms is out of bounds", id="low minimum"),
     pytest.param({"min_interval_ms": -1}, "min_interval", "min_interval -1 ms is out of bounds", id="negative minimum"),
@@ -286,7 +288,7 @@ def test_text_for_people_has_no_control_characters_and_a_payload_may(text: str) 
 
 
 def test_a_payload_is_not_normalised() -> None:
-    assert checked(body="e\u0301").action.body == "e\u0301"
+    assert http_of(checked(body="e\u0301")).body == "e\u0301"
 
 
 @pytest.mark.parametrize("text", ["\x00", "a\ud800", "\udfff"])
@@ -320,12 +322,12 @@ def test_an_endpoint_gets_its_configuration_with_the_sealed_headers_and_query() 
 
     assert endpoint.action == HttpAction(
         "https://example.org/hook", "PUT", (Header("X-Token", "sealed again", secret=True),), "{}", 5_000, 10, 2,
-        (204,), "true", "sealed",
+        (204,), "true", query="sealed",
     )  # fmt: skip
 
 
 def test_a_configuration_comes_back_from_the_endpoint_made_of_it() -> None:
-    assert config_of(configured(an_endpoint(), FULL, FULL.action.headers, "")) == FULL
+    assert config_of(configured(an_endpoint(), FULL, http_of(FULL).headers, "")) == FULL
 
 
 @pytest.mark.parametrize(

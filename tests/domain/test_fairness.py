@@ -15,7 +15,6 @@ from mainspring.domain.schedule.fairness import (
     SlowRoom,
     for_new,
     for_slow,
-    full_hosts,
     pace_of,
     pick,
 )
@@ -126,20 +125,12 @@ def test_a_hanging_host_takes_only_its_own_places() -> None:
     assert picked == ["hanging_0", "healthy_0", "healthy_1"]
 
 
-def test_full_hosts_are_those_without_a_place() -> None:
-    busy = {("a", "x"): 2, ("b", "x"): 1, ("a", "y"): 2, ("a", "z"): 4}
-
-    assert sorted(full_hosts(busy, Caps(MANY, 3))) == ["x", "z"]
-    assert full_hosts({}, Caps(MANY, 1)) == []
-
-
 def test_operator_sets_another_cap_for_one_host() -> None:
     caps = Caps(MANY, 3, (HostLimit("x", 1),))
     due = [candidate(f"x_{number}", 0, host="x:80") for number in range(3)]
     other = [candidate(f"y_{number}", 0, host="y:80") for number in range(4)]
 
     assert pick([*due, *other], {}, caps, 10) == ["x_0", "y_0", "y_1", "y_2"]
-    assert full_hosts({("a", "x:80"): 1, ("a", "y:80"): 2}, caps) == ["x:80"]
 
 
 def test_rate_leaves_no_more_starts_than_its_burst_or_what_is_left_of_it() -> None:

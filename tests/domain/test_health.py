@@ -31,8 +31,8 @@ def test_each_window_sums_up_what_began_in_it() -> None:
     ]
 
 
-def test_runs_that_were_taken_over_missed_or_are_not_over_do_not_count() -> None:
-    odd = (RunStatus.RUNNING, RunStatus.ABANDONED, RunStatus.SUPERSEDED, RunStatus.UNKNOWN, RunStatus.MISSED)
+def test_runs_that_were_taken_over_or_are_not_over_do_not_count() -> None:
+    odd = (RunStatus.RUNNING, RunStatus.ABANDONED, RunStatus.SUPERSEDED, RunStatus.UNKNOWN)
     hour = sum_up([ago(status, minutes=1) for status in odd], NOW)[0]
 
     assert hour == WindowHealth("1h", NOW, 0, 0, None, None)

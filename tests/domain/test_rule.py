@@ -5,7 +5,17 @@ from datetime import UTC, datetime
 import pytest
 
 from mainspring.domain.errors import InvalidInput
-from mainspring.domain.rules.rule import Rule, Seen, check_rule, concerns, judge, mentions, read_rule, rule_document
+from mainspring.domain.rules.rule import (
+    Rule,
+    Seen,
+    check_rule,
+    concerns,
+    judge,
+    mentions,
+    read_rule,
+    reads_others,
+    rule_document,
+)
 
 NOW = datetime(2025, 1, 1, 3, tzinfo=UTC)
 MEMBERS = ("traffic", "cache warm-up", "self")
@@ -99,7 +109,13 @@ def test_siblings_are_found_by_dot_and_by_brackets() -> None:
         ("siblings.traffic.ok", False, True, False),
         ("ok && siblings.traffic.ok", True, True, False),
         ("size(siblings) > 1", True, True, True),
-        ("now.getHours() == 3", False, True, True),
+        ("now.getHours() == 3", True, True, True),
+        ("endpoint == 'self'", True, True, True),
+        ("siblings.traffic.age_s > 600.0", True, True, False),
+        ("siblings['traffic']['age_s'] > 600.0", True, True, False),
+        ("siblings.traffic.paused", True, True, False),
+        ("now - timestamp(siblings.traffic.at) > duration('10m')", True, True, False),
+        ("ok && now.getHours() == 3", True, False, False),
     ],
 )
 def test_rule_is_judged_on_the_runs_it_reads(when: str, own: bool, sibling: bool, stranger: bool) -> None:
@@ -109,6 +125,7 @@ def test_rule_is_judged_on_the_runs_it_reads(when: str, own: bool, sibling: bool
 
     assert found == (own, sibling, stranger)
     assert concerns(rule, None, "anybody")
+    assert reads_others(rule) == (sibling or stranger)
 
 
 def sees(**values: object) -> "dict[str, Seen]":

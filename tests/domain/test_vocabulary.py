@@ -67,7 +67,8 @@ def test_every_type_of_event_has_a_meaning() -> None:
 
 def test_a_call_ends_in_four_ways() -> None:
     assert set(RunStatus) - set(ENDED_BY_CALL) == {
-        RunStatus.RUNNING, RunStatus.ABANDONED, RunStatus.SUPERSEDED, RunStatus.UNKNOWN, RunStatus.MISSED,
+        RunStatus.RUNNING, RunStatus.ABANDONED, RunStatus.RETRIED, RunStatus.SUPERSEDED, RunStatus.UNKNOWN,
+        RunStatus.MISSED,
     }  # fmt: skip
 
 

@@ -100,11 +100,12 @@ class Ledger:
         missed = {(run.endpoint_id, run.slot_at) for run in self.runs if run.status is RunStatus.MISSED}
         leased = {(each.id, each.slot_at) for each in self.endpoints.values() if each.is_running}
         slots, made = self.by_slot(), self.decisions() | self.parked()
+        known = slots.keys() | missed
         undecided = slots.keys() - made - leased
         found = [f"{slot} was never decided: {[run.status for run in slots[slot]]}" for slot in undecided]
         for (endpoint_id, slot_at), moves in made.items():
             for next_run_at in moves:
-                is_there = next_run_at is not None and (endpoint_id, next_run_at) in slots.keys() | missed
+                is_there = next_run_at is not None and (endpoint_id, next_run_at) in known
                 if not is_there and self.endpoints[endpoint_id].next_run_at != next_run_at:
                     found.append(f"({endpoint_id}, {slot_at}) led to {next_run_at}, which never came")
         return found

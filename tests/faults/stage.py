@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus, LostWorkerPolicy, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import HttpAction
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.stores import Stores
 from mainspring.settings import load_settings
 from mainspring.stores.endpoints import SqlEndpointStore

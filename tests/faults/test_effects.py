@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.schedule.changes import Change
 from mainspring.operations import endpoints as operations
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from tests.faults.conftest import Figures
 from tests.faults.random_kills import start_workers
 from tests.faults.stage import Stage, calling, fill

@@ -29,7 +29,7 @@ def test_serve_ends_with_78_and_says_why_when_its_file_is_gone(
     assert server.wait() == 78
     what = "replaced by another file" if change == "replaced" else "deleted"
     assert f"error: the database file {file} was {what} while this process used it" in server.output
-    assert "database file replaced" in server.output
+    assert "database lost" in server.output
 
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)

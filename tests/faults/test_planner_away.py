@@ -23,7 +23,7 @@ from mainspring.domain.endpoint import Endpoint, Job, JobStatus
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.run import RunStatus, slot_id
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.rules import add_rules, find_owner
 from mainspring.ports.endpoints import EndpointFilter
 from tests.faults.conftest import Figures

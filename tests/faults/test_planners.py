@@ -12,7 +12,7 @@ from mainspring.domain.instant import FOREVER
 from mainspring.domain.rules.judge import StoredRule
 from mainspring.domain.rules.rule import read_rule
 from mainspring.observe import Metrics
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.rules import add_rules, find_owner, set_mode
 from mainspring.ports.stores import Stores
 from mainspring.workers.planner import Planner

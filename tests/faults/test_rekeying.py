@@ -11,12 +11,14 @@ from msgspec.structs import replace
 from mainspring.domain.access.sealing import header_place
 from mainspring.domain.endpoint import Endpoint, with_values
 from mainspring.domain.run import Header, HttpAction, RunStatus
-from mainspring.operations.endpoints import Desk, edit_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import edit_endpoint
 from mainspring.operations.secret_rotation import count_sealed
 from mainspring.operations.signing_keys import add_signing_key
 from mainspring.outbound.key_file import KeyFile
 from mainspring.outbound.signing import generate_secret
 from mainspring.outbound.vault import AesVault, KeyRing, key_id
+from tests.actions import http_of
 from tests.faults.conftest import Figures
 from tests.faults.random_kills import start_workers
 from tests.faults.stage import Stage, calling, fill
@@ -87,7 +89,7 @@ class Scene:
         due_at = begin_at + timedelta(milliseconds=self.interval_ms * number / self.count)
         made = calling(f"http://127.0.0.1:{self.door.port}{path}", due_at, self.interval_ms, 10_000)
         sealed = Header(NAME, desk.vault.seal(secret, header_place("default", made.id, NAME)), secret=True)
-        action = HttpAction(made.action.url, headers=(sealed,), timeout_ms=made.action.timeout_ms)
+        action = HttpAction(http_of(made).url, headers=(sealed,), timeout_ms=made.action.timeout_ms)
         return replace(made, name=f"e{number}", action=action)
 
     async def rotate(self, failpoints: str = "") -> tuple[int, str]:
@@ -206,5 +208,5 @@ async def stored_secret(desk: Desk, number: int, key: bytes) -> str:
     """What an endpoint's header opens to with this key alone."""
     endpoint = await desk.stores.endpoints.endpoint("default", f"e{number}")
     assert endpoint is not None
-    (header,) = endpoint.action.headers
+    (header,) = http_of(endpoint).headers
     return AesVault(KeyRing(key)).open(header.value, header_place("default", endpoint.id, NAME))

@@ -9,6 +9,7 @@ from datetime import timedelta
 from mainspring.domain.endpoint import LostWorkerPolicy
 from mainspring.domain.run import RunStatus
 from mainspring.ports.stores import Stores
+from tests.actions import http_of
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger, until_counted
 from tests.faults.random_kills import Tail, drain, start_workers
@@ -56,7 +57,7 @@ async def test_runs_that_end_within_the_grace_are_recorded_and_the_rest_is_done_
             await until_counted(stores, RunStatus.RUNNING, 0)
         ledger = await read_ledger(stores, journal.entries())
 
-    by_path = {each.id: each.action.url.split("/")[3] for each in ledger.endpoints.values()}
+    by_path = {each.id: http_of(each).url.split("/")[3] for each in ledger.endpoints.values()}
     statuses = {
         kind: sorted({run.status for run in ledger.runs if by_path[run.endpoint_id] == kind})
         for kind in ("soon", "late", "once")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.domain.schedule.fairness import PER_HOST, PLACES, for_new
+from tests.actions import http_of
 from tests.faults.conftest import Figures
 from tests.faults.ledger import percentile
 from tests.faults.random_kills import start_workers
@@ -185,6 +186,6 @@ async def last_of(stage: Stage) -> str:
     """The name of the endpoint whose turn comes last."""
     async with stage.stores() as stores:
         (endpoint,) = [
-            each for each in await stores.look.upcoming("default", 2_000) if each.action.url.endswith("/last")
+            each for each in await stores.look.upcoming("default", 2_000) if http_of(each).url.endswith("/last")
         ]
     return endpoint.name

@@ -11,7 +11,7 @@ import pytest
 
 from mainspring.domain.event import Event, EventType
 from mainspring.failpoints import VARIABLE
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.workflows import publish_workflow, start_execution
 from mainspring.ports.workflows import ExecutionFilter
 from tests.faults.conftest import Figures

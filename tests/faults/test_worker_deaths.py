@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.notify.subscription import WebhookDraft
 from mainspring.domain.run import RunStatus
-from mainspring.operations.webhooks import WebhookDraft, add_webhook
+from mainspring.operations.webhooks import add_webhook
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.stores import Stores
 from tests.faults.conftest import Figures

@@ -83,9 +83,12 @@ class Worker:
         self.send(signal.SIGTERM)
 
     def freeze(self) -> None:
-        """SIGSTOP; returns when it stands still."""
+        """SIGSTOP; returns when the process has stopped."""
         self.send(signal.SIGSTOP)
+        deadline = time.monotonic() + DEADLINE_S
         while not self.is_stopped:
+            assert self.is_running, f"worker {self.pid} ended before it could be stopped"
+            assert time.monotonic() < deadline, f"worker {self.pid} did not stop within {DEADLINE_S} s"
             time.sleep(POLL_S)
 
     def thaw(self) -> None:

@@ -52,6 +52,7 @@ class Cluster:
     settings: postgresql.conf names and values, over the defaults below.
     host: where it listens; another than loopback takes connections from the 256 addresses around it.
     binaries: a folder with `initdb`, `postgres` and `psql`; found by itself when not given.
+    standby_of: a running server that this one copies when it starts, and follows until it is promoted.
     """
 
     def __init__(
@@ -61,11 +62,14 @@ class Cluster:
         settings: Mapping[str, str] | None = None,
         host: str = HOST,
         binaries: Path | None = None,
+        standby_of: "Cluster | None" = None,
     ) -> None:
         self.host = host
         self.port = 0
         self._settings = _default_settings(fsync) | dict(settings or {})
-        self._password = secrets.token_hex(16)  # loopback is shared with every user of the machine
+        self._source = standby_of
+        # Loopback is shared with every user of the machine.
+        self._password: str = standby_of._password if standby_of is not None else secrets.token_hex(16)
         self._owner = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self._root = _make_root()
         self._data = self._root / "data"
@@ -80,6 +84,10 @@ class Cluster:
         return self._process.pid
 
     @property
+    def socket_folder(self) -> Path:
+        return self._root
+
+    @property
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
@@ -88,13 +96,13 @@ class Cluster:
         assert not self.is_running, "the cluster is already running"
         deadline = time.monotonic() + deadline_s
         if not self._data.exists():
-            self._initialise()
+            self._initialise() if self._source is None else self._copy(self._source)
         is_first_start = self.port == 0
         while True:
             if is_first_start:
                 self.port = free_port()
             if self._try_start(deadline):
-                if is_first_start:
+                if is_first_start and self._source is None:
                     self.execute(f"CREATE ROLE {OWNER} LOGIN PASSWORD '{self._password}'")
                 return
             if time.monotonic() > deadline:
@@ -169,6 +177,25 @@ class Cluster:
             raise RuntimeError(f"{statement!r} failed: {done.stderr.strip()}")
         return done.stdout.strip()
 
+    def promote(self) -> None:
+        """Make a standby the primary. Returns when it accepts writes."""
+        self.execute("SELECT pg_promote(true, 60)")
+
+    def rejoin(self, primary: "Cluster") -> None:
+        """Start a stopped former primary as a standby of `primary`, without what it alone had."""
+        deadline = time.monotonic() + DEADLINE_S
+        command = ["pg_rewind", "--target-pgdata", str(self._data), "--source-server", primary._conninfo, "-R"]
+        while self._run(command) != 0:  # children of a killed server still hold its memory
+            assert time.monotonic() < deadline, f"pg_rewind failed; the log:\n{self.log()}"
+            time.sleep(POLL_S)
+        self._follow(primary)
+        self.start()
+
+    @property
+    def _conninfo(self) -> str:
+        place = f"host={self.host} port={self.port} user={SUPERUSER} password={self._password}"
+        return f"{place} dbname=postgres application_name=standby"
+
     def log(self) -> str:
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
@@ -180,8 +207,7 @@ class Cluster:
             os.chown(password_file, self._owner.pw_uid, self._owner.pw_gid)
         arguments = ["--pgdata", str(self._data), "--username", SUPERUSER, "--pwfile", str(password_file)]
         arguments += ["--auth", "scram-sha-256", "--encoding", "UTF8", "--no-locale", "--no-sync"]
-        with self._log.open("ab") as log:
-            done = self._popen(["initdb", *arguments], log).wait()
+        done = self._run(["initdb", *arguments])
         password_file.unlink()
         if done != 0:
             raise RuntimeError(f"initdb failed; its log:\n{self.log()}")
@@ -191,6 +217,21 @@ class Cluster:
         if self.host != HOST:
             with (self._data / "pg_hba.conf").open("a") as file:
                 file.write(f"host all all {self.host}/24 scram-sha-256\n")
+
+    def _copy(self, primary: "Cluster") -> None:
+        command = ["pg_basebackup", "--pgdata", str(self._data), "--dbname", primary._conninfo, "-R", "-c", "fast"]
+        if self._run([*command, "--no-sync"]) != 0:
+            raise RuntimeError(f"pg_basebackup failed; its log:\n{self.log()}")
+        self._follow(primary)
+
+    def _follow(self, primary: "Cluster") -> None:
+        """Once promoted it has no standby of its own, so it must not wait for one."""
+        with (self._data / "postgresql.auto.conf").open("a") as file:
+            file.write(f"primary_conninfo = '{primary._conninfo}'\nsynchronous_standby_names = ''\n")
+
+    def _run(self, command: list[str]) -> int:
+        with self._log.open("ab") as log:
+            return self._popen(command, log).wait()
 
     def _try_start(self, deadline: float) -> bool:
         """Start once; False when the server gave up or the deadline passed before it was ready."""
@@ -316,12 +357,12 @@ def _environment() -> dict[str, str]:
 
 
 def _is_ready(pid_file: Path, pid: int) -> bool:
-    """The server writes its pid on the first line of this file and its state on the eighth."""
+    """The server writes its pid on the first line of this file and its state on the eighth; a standby only reads."""
     try:
         lines = pid_file.read_text().splitlines()
     except OSError:
         return False
-    return len(lines) >= 8 and lines[0].strip() == str(pid) and lines[7].strip() == "ready"
+    return len(lines) >= 8 and lines[0].strip() == str(pid) and lines[7].strip() in ("ready", "standby")
 
 
 def _identifier(name: str) -> str:

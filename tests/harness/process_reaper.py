@@ -44,6 +44,9 @@ for folder in folders:
 """
 
 
+CLOSE_S = 30.0
+
+
 class Undertaker:
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -70,7 +73,11 @@ class Undertaker:
         if process is not None:
             assert process.stdin is not None
             process.stdin.close()
-            process.wait()
+            try:
+                process.wait(CLOSE_S)
+            except subprocess.TimeoutExpired:  # a process that a test forked still holds the other end of its input
+                process.kill()
+                process.wait()
 
     def _say(self, line: str) -> None:
         with self._lock:

@@ -124,6 +124,8 @@ class Process:
         if self.is_running:
             self._process.kill()
         self.wait()
+        # To close a stream that a thread still reads would wait for that thread, perhaps for ever.
+        assert not self._reader.is_alive(), self._failure("a process that it started outlives it and holds its output")
         if self._process.stdout is not None:
             self._process.stdout.close()
 

@@ -18,16 +18,21 @@ from mainspring.api.server import WebServer
 from mainspring.domain.access.scope import Principal, Scope
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import NotAuthenticated
+from mainspring.domain.kinds.command_policy import parse_commands
 from mainspring.domain.schedule.cron import CRON
 from mainspring.mcp.transports import WebDoor
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
+from mainspring.outbound.caller import KindCaller, callers_of
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
+from mainspring.outbound.kinds.dial import Dialer
+from mainspring.outbound.templates import TemplateRenderer
 from mainspring.outbound.vault import AesVault, KeyRing
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock, TimeOrderedIds
 from mcp import Client
 from tests.harness.config import a_config
+from tests.kind_samples import COMMANDS
 from tests.peers.hostile import HostilePeer
 from tests.stores.databases import clock, shared_postgres_url, store_url, stores
 
@@ -100,8 +105,10 @@ async def house(stores: Stores) -> AsyncIterator[House]:
         "key-b": Principal("other", "key:b", ALL),
     }
     vault = AesVault(KeyRing(bytes(32)))
-    desk = Desk(stores, "default", "", TimeOrderedIds(), vault, CRON)
-    caller = HttpCaller(AddressGuard((ip_network("127.0.0.0/8"),)), vault, clock=SystemClock().now)
+    desk = Desk(stores, "default", "", TimeOrderedIds(), vault, CRON, commands=parse_commands(COMMANDS))
+    guard, clock = AddressGuard((ip_network("127.0.0.0/8"),)), SystemClock().now
+    others = callers_of(Dialer(guard, clock=clock), vault)
+    caller = KindCaller(HttpCaller(guard, vault, clock=clock), others, TemplateRenderer(vault, stores.runs))
 
     async def recognise(request: Request) -> Principal:
         key = request.headers["authorization"].removeprefix("Bearer ")

@@ -5,6 +5,7 @@ EXAMPLES: dict[str, dict[str, object]] = {  # arguments with which each tool cou
     "get_endpoint": {"endpoint": "{id}"},
     "create_endpoint": {"name": "new", "url": "https://example.com/", "every": "1m"},
     "edit_endpoint": {"endpoint": "{id}", "every": "2m"},
+    "ping_url": {"endpoint": "{id}"},
     "archive_endpoint": {"endpoint": "{id}", "confirm": "health"},
     "delete_endpoint": {"endpoint": "{id}", "confirm": "health"},
     "pause_endpoint": {"endpoint": "{id}"},
@@ -20,6 +21,7 @@ EXAMPLES: dict[str, dict[str, object]] = {  # arguments with which each tool cou
     "list_events": {},
     "list_jobs": {},
     "get_executions": {"execution": "{id}"},
+    "call_later": {"url": "https://example.com/", "at": "in 10m"},
     "order_execution": {"verb": "pause", "execution": "{id}"},
 }
 

@@ -20,7 +20,7 @@ from tests.mcp.conftest import HEALTH, Assistant, House
 from tests.mcp.examples import EXAMPLES, filled
 from tests.stores.world import FixedClock, run_slot, told
 
-NAMES_NOTHING = {"create_endpoint", "check_endpoint", "list_endpoints", "list_events", "list_jobs"}
+NAMES_NOTHING = {"call_later", "create_endpoint", "check_endpoint", "list_endpoints", "list_events", "list_jobs"}
 
 
 def test_every_tool_is_tried() -> None:

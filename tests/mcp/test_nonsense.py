@@ -43,7 +43,7 @@ NONSENSE: dict[str, tuple[str, dict[str, object], str]] = {
     "two hints": ("put_hint", {"endpoint": "health", "every": "5s", "after": "5s"}, "and every and after was"),
     "too quick a hint": ("put_hint", {"endpoint": "health", "every": "1ms"}, "below the minimum 1s"),
     "too long a hint": ("put_hint", {"endpoint": "health", "every": "5s", "ttl": "9d"}, "at most 24h"),
-    "no schedule": ("create_endpoint", {"name": "n", "url": "https://e.com/"}, "neither a cron expression nor"),
+    "no schedule": ("create_endpoint", {"name": "n", "url": "https://e.com/"}, "exactly one of every, cron and at"),
     "no cron": ("create_endpoint", {"name": "n", "url": "https://e.com/", "cron": "x"}, "cron"),
     "no URL": ("create_endpoint", {"name": "n", "url": "x", "every": "1m"}, "url"),
     "a taken name": (

@@ -19,6 +19,7 @@ from mainspring.operations.endpoints import add_endpoint, find_endpoint
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.planner import ProposalFilter
 from mainspring.workers.planner import Planner
+from tests.actions import http_of
 from tests.mcp.conftest import HEALTH, Assistant, House
 from tests.peers.hostile import HostilePeer
 from tests.stores.world import START, FixedClock, an_outcome, claim, finished, run_slot, told
@@ -27,7 +28,7 @@ from tests.stores.world import START, FixedClock, an_outcome, claim, finished, r
 async def test_tools_are_few_and_each_says_what_it_does(assistant: Assistant) -> None:
     listed = (await assistant.client.list_tools()).tools
 
-    assert len(listed) <= 20
+    assert len(listed) <= 22
     assert [tool.name for tool in listed] == list(TOOLS)
     for tool in listed:
         assert tool.description
@@ -63,7 +64,7 @@ async def test_endpoint_is_created_listed_and_read(assistant: Assistant, house: 
     health = shown.pop("health")
     assert made == {"dry_run": False, "endpoint": shown}
     assert [(each["window"], each["runs"]) for each in health] == [("1h", 0), ("24h", 0), ("7d", 0), ("30d", 0)]
-    assert (stored.interval_ms, stored.action.accept_codes) == (300_000, (200, 404))
+    assert (stored.interval_ms, http_of(stored).accept_codes) == (300_000, (200, 404))
     assert [(each["name"], each["job"], each["status"]) for each in listed["endpoints"]] == [
         ("health", "shop", "active")
     ]
@@ -92,6 +93,7 @@ async def test_edit_tells_what_changed(assistant: Assistant, house: House) -> No
         "interval_ms": {"from": 60_000, "to": 120_000},
         "method": {"from": "GET", "to": "HEAD"},
         "schedule": {"from": "every 1m", "to": "every 2m"},
+        "target": {"from": "GET https://example.com/health", "to": "HEAD https://example.com/health"},
     }
     assert (await find_endpoint(house.desk(), "health")).interval_ms == 120_000
 
@@ -313,6 +315,7 @@ async def test_what_a_model_said_is_shown_as_data(assistant: Assistant, house: H
 async def test_quotas_are_shown(assistant: Assistant) -> None:
     quotas = (await assistant("list_jobs"))["quotas"]
 
+    assert (await assistant("list_jobs"))["connections"] == []
     assert (quotas["id"], quotas["runs_per_month"], quotas["runs_this_month"]) == ("default", None, 0)
 
 
@@ -367,9 +370,11 @@ async def test_switch_says_that_advice_is_in_force_and_undoes_it(
     while await planner.run_once():
         pass
 
-    await assistant("change_rules", endpoint="health", mode="off")
+    switched = await assistant("change_rules", endpoint="health", mode="off")
+    await assistant("change_rules", endpoint="health", undo=True, dry_run=True)
     held = await assistant("get_planner", endpoint="health")
     await assistant("change_rules", endpoint="health", undo=True)
     after = await assistant("get_planner", endpoint="health")
 
     assert (held["mode"], held["advice_in_force"], after["advice_in_force"]) == ("off", True, False)
+    assert switched["advice_in_force"]

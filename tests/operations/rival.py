@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 
 Meanwhile = Callable[[], Awaitable[object]]
 

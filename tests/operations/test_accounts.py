@@ -7,9 +7,8 @@ from tests.stores.world import FixedClock
 from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict
-from mainspring.operations.account_dry_run import account_dry_run
-from mainspring.operations.accounts import add_user, edit_user, find_user
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.accounts import account_dry_run, add_user, edit_user, find_user
+from mainspring.operations.context import Desk
 from mainspring.operations.members import add_member, list_members, remove_member, set_role
 from mainspring.outbound.passwords import Argon2Hasher
 

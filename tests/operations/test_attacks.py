@@ -22,11 +22,10 @@ from tests.stores.flow_world import tick
 from tests.stores.world import FixedClock
 
 from mainspring.domain.errors import MainspringError
-from mainspring.operations.clock import repair_clock
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.execution_export import export_execution
 from mainspring.operations.executions import erase_execution, find_execution, send_event
-from mainspring.operations.partitions import export_checkpoints, verify_partitions
+from mainspring.operations.partitions import export_checkpoints, repair_clock, verify_partitions
 from mainspring.operations.workflows import publish_workflow, start_execution
 from mainspring.outbound.checkpoints import is_signed
 from mainspring.ports.workflows import Checkpoint

@@ -10,7 +10,8 @@ from mainspring.domain.event import EventType
 from mainspring.domain.run import Body, RunStatus
 from mainspring.observe import Metrics
 from mainspring.operations.backtest import BacktestRequest, run_backtest
-from mainspring.operations.endpoints import Desk, add_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint
 from mainspring.operations.rules import add_rules, check_rules, find_owner, try_rules
 from mainspring.simulation.comparison import comparison
 from mainspring.views.backtest import Backtest
@@ -95,6 +96,8 @@ async def test_limit_of_runs_is_each_endpoints_and_is_stated(desk: Desk, clock: 
     assert (limited.limit, limited.is_limited) == (3, True)
     assert {len(each) for each in limited.recorded.values()} == {3}
     assert (whole.limit, whole.is_limited) == (25_000, False)
+    assert Backtest.of(limited).is_limited
+    assert not Backtest.of(whole).is_limited
 
 
 async def test_large_bodies_lower_the_limit_rather_than_fill_the_memory(desk: Desk, clock: FixedClock) -> None:

@@ -13,7 +13,7 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.observe import Metrics
 from mainspring.operations.bulk_executions import order_executions, preview_orders
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.execution_export import SHARED, UNSIGNED, export_execution
 from mainspring.operations.executions import erase_execution, find_execution, send_event
 from mainspring.operations.workflows import StartRequest, publish_workflow, start_executions

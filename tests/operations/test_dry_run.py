@@ -13,9 +13,9 @@ from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.schedule.changes import Change
 from mainspring.operations.bulk_endpoints import Verb as BulkVerb
 from mainspring.operations.bulk_endpoints import act_of, act_on_some
+from mainspring.operations.context import Desk
 from mainspring.operations.dry_run import dry_run_desk
 from mainspring.operations.endpoints import (
-    Desk,
     add_endpoint,
     archive_endpoint,
     clear_hints,

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
+from tests.actions import http_of
 from tests.harness.config import a_config, edited
 from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.world import START, FixedClock, claim, finished, get
@@ -15,8 +16,8 @@ from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExce
 from mainspring.domain.event import EventType
 from mainspring.domain.run import Header
 from mainspring.domain.schedule.changes import Change
+from mainspring.operations.context import Desk
 from mainspring.operations.endpoints import (
-    Desk,
     add_endpoint,
     archive_endpoint,
     clear_hints,
@@ -80,7 +81,7 @@ async def test_secret_header_is_nowhere_in_the_database(desk: Desk, store_url: s
         rows = await query(store_url, "SELECT row_to_json(endpoint)::text FROM endpoint")
         events = await query(store_url, "SELECT events FROM event")
         assert all(CANARY not in str(row) for row in (*rows, *events))
-    sealed = endpoint.action.headers[0]
+    sealed = http_of(endpoint).headers[0]
     opened = desk.vault.open(sealed.value, f"default|{endpoint.id}|header:authorization")
     assert opened == f"Bearer {CANARY}"
 
@@ -91,7 +92,7 @@ async def test_edit_keeps_secrets_it_does_not_touch(desk: Desk) -> None:
 
     change = await edit_endpoint(desk, "health", lambda old: replace(old, description="the shop's pulse"))
 
-    assert change.endpoint.action.headers == before.action.headers
+    assert http_of(change.endpoint).headers == http_of(before).headers
     assert change.endpoint.version == 2
 
 
@@ -100,7 +101,7 @@ async def test_edit_may_not_bring_more_headers_than_an_endpoint_may_have(desk: D
     await add_endpoint(desk, edited(HEALTH, headers=tuple(first)))
 
     with pytest.raises(InvalidInput, match="headers"):
-        await edit_endpoint(desk, "health", lambda old: edited(old, headers=(*old.action.headers, *second)))
+        await edit_endpoint(desk, "health", lambda old: edited(old, headers=(*http_of(old).headers, *second)))
 
 
 async def test_edited_interval_counts_from_the_last_run(desk: Desk, clock: FixedClock) -> None:

@@ -9,7 +9,7 @@ from tests.stores.flow_world import tick
 from tests.stores.world import FixedClock
 
 from mainspring.observe import Metrics
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.execution_export import LONG, TICKS_MAX, UNSIGNED, export_execution
 from mainspring.operations.executions import PAGE, send_event
 from mainspring.operations.workflows import publish_workflow, start_execution

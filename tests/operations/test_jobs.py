@@ -13,7 +13,8 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.schedule.cron import CRON
 from mainspring.domain.schedule.governor import BASELINE_INTERVAL
 from mainspring.domain.schedule.hint import OneShotHint
-from mainspring.operations.endpoints import Desk, run_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import run_endpoint
 from mainspring.operations.jobs import add_job, edit_job, find_job, set_job_status
 from mainspring.operations.preview import preview
 from mainspring.operations.signing_keys import add_signing_key, list_signing_keys, revoke_signing_key

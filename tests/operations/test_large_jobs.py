@@ -7,7 +7,7 @@ from tests.stores.databases import multiply, query
 from tests.stores.world import FixedClock, add, an_endpoint
 
 from mainspring.domain.endpoint import JobStatus
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.jobs import PAGE, set_job_status
 
 ENDPOINTS = 2_500  # two whole pages and a half

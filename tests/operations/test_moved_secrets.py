@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.actions import http_of
 from tests.harness.config import a_config, edited
 
 from mainspring.documents.apply import apply_files
@@ -11,7 +12,8 @@ from mainspring.documents.references import sent
 from mainspring.domain.endpoint import EndpointConfig
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.run import Header
-from mainspring.operations.endpoints import Desk, add_endpoint, edit_endpoint, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint, edit_endpoint, find_endpoint
 
 SECRET = Header("Authorization", "Bearer s3cret", secret=True)
 PLAIN = Header("X-Team", "blue")
@@ -34,7 +36,7 @@ async def test_url_at_another_origin_needs_the_secrets_again(desk: Desk, billing
         await edit_endpoint(desk, "billing", lambda old: edited(old, url=url))
 
     assert refused.value.field == "headers"
-    assert (await find_endpoint(desk, "billing")).action.url == BASE
+    assert http_of(await find_endpoint(desk, "billing")).url == BASE
 
 
 @pytest.mark.parametrize("url", ELSEWHERE, ids=["host", "scheme", "port"])
@@ -43,7 +45,7 @@ async def test_document_with_a_stored_secret_cannot_move_it(desk: Desk, billing:
     with pytest.raises(InvalidDocument, match=r"was given for https://api\.example\.com:443"):
         await apply_files(desk, [("f.yaml", (DOCUMENT % url).encode())], Options(sent({}), {}))
 
-    assert (await find_endpoint(desk, "billing")).action.url == BASE
+    assert http_of(await find_endpoint(desk, "billing")).url == BASE
 
 
 async def test_url_moves_with_new_secrets_or_without_any(desk: Desk, billing: EndpointConfig) -> None:
@@ -51,7 +53,7 @@ async def test_url_moves_with_new_secrets_or_without_any(desk: Desk, billing: En
     await edit_endpoint(desk, "billing", lambda old: edited(old, url=ELSEWHERE[0], headers=(fresh, PLAIN)))
     await edit_endpoint(desk, "billing", lambda old: edited(old, url=BASE, headers=(PLAIN,)))
 
-    assert (await find_endpoint(desk, "billing")).action.headers == (PLAIN,)
+    assert http_of(await find_endpoint(desk, "billing")).headers == (PLAIN,)
 
 
 async def test_path_changes_with_the_stored_secret(desk: Desk, billing: EndpointConfig) -> None:
@@ -59,4 +61,4 @@ async def test_path_changes_with_the_stored_secret(desk: Desk, billing: Endpoint
     text = DOCUMENT % "https://api.example.com/third"
     await apply_files(desk, [("f.yaml", text.encode())], Options(sent({}), {}))
 
-    assert (await find_endpoint(desk, "billing")).action.headers[0].secret
+    assert http_of(await find_endpoint(desk, "billing")).headers[0].secret

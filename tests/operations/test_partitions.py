@@ -8,7 +8,7 @@ from tests.stores.flow_world import tick
 from tests.stores.world import FixedClock
 
 from mainspring.domain.errors import InvalidInput, NotFound
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.partitions import KeptCheckpoints, export_checkpoints, read_kept, verify_partitions
 from mainspring.operations.workflows import start_execution
 from mainspring.outbound.checkpoints import CheckpointSigner
@@ -87,6 +87,59 @@ async def test_kept_checkpoint_finds_a_rewritten_chain_where_no_key_is_known(
     found = await breach_of(replace(signing, signer=None), kept)
 
     assert found == Breach("partition 0", 4, "kept checkpoint", last.head, made.hash)
+
+
+async def test_execution_that_was_moved_to_another_partition_is_found(
+    signing: Desk, store_url: str, clock: FixedClock
+) -> None:
+    _, waiting, _ = await two_months(signing, clock)
+    await query(store_url, f"UPDATE execution SET partition = 1 WHERE id = '{waiting}'")
+
+    assert await breach_of(signing) == Breach(waiting, 1, "partition", "0", "another one")
+
+
+async def test_stored_checkpoint_finds_a_rewritten_chain(signing: Desk, store_url: str, clock: FixedClock) -> None:
+    await two_months(signing, clock)
+    (genuine,) = await signing.stores.flows.logs.ticks(0, 3, 1)
+    made = seal_tick(0, 4, genuine.tick, [("exe_forged", 1, "f" * 64)], genuine.previous)
+    await query(
+        store_url, f"UPDATE workflow_tick SET heads = '{text_of(made.heads)}', hash = '{made.hash}' WHERE sequence = 4"
+    )
+    await query(store_url, f"UPDATE workflow_partition SET head = '{made.hash}'")
+
+    assert await breach_of(signing) == Breach("partition 0", 4, "checkpoint", genuine.hash, made.hash)
+
+
+async def test_stored_checkpoint_with_a_forged_signature_is_found(
+    signing: Desk, store_url: str, clock: FixedClock
+) -> None:
+    await two_months(signing, clock)
+    (other,) = await signing.stores.flows.logs.checkpoints(0, 1, 1)
+    await query(store_url, f"UPDATE workflow_checkpoint SET signature = '{other.signature}' WHERE sequence = 3")
+
+    found = await breach_of(signing)
+
+    assert found == Breach("partition 0", 3, "signature of the checkpoint", "genuine", other.signature)
+
+
+async def test_start_of_a_chain_is_proven_after_retention(signing: Desk, store_url: str, clock: FixedClock) -> None:
+    """Its checkpoint stands for all ticks before it: a forged one, or another one than was kept, is found."""
+    ticker, _, _ = await two_months(signing, clock)
+    kept = await export_checkpoints(signing)
+    await ticker.sweep_once(clock.now())
+    clock.tick(seconds=1)
+    await ticker.forget_once(clock.now())
+    start = await signing.stores.flows.logs.chain_start(0)
+    assert start is not None
+    assert await breach_of(signing, kept) is None
+
+    elsewhere = replace(start, head="f" * 64)
+    unsigned = await breach_of(replace(signing, signer=None), replace(kept, checkpoints=(elsewhere,)))
+    await query(store_url, f"UPDATE workflow_checkpoint SET signature = 'x' WHERE sequence = {start.sequence}")
+    forged = await breach_of(signing)
+
+    assert unsigned == Breach("partition 0", start.sequence, "kept checkpoint", "f" * 64, start.head)
+    assert forged == Breach("partition 0", start.sequence, "signature of the checkpoint", "genuine", "x")
 
 
 async def test_removal_by_retention_is_no_breach(signing: Desk, clock: FixedClock) -> None:

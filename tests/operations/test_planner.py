@@ -17,7 +17,8 @@ from mainspring.domain.rules.judge import want
 from mainspring.domain.schedule.changes import Act, pause, put_interval_hint, put_one_shot_hint
 from mainspring.domain.schedule.cron import CRON
 from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
-from mainspring.operations.endpoints import Desk, add_endpoint, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint, find_endpoint
 from mainspring.operations.planner import (
     SESSIONS_PAGE,
     Modes,

@@ -11,11 +11,10 @@ from tests.stores.flow_world import a_ticker, log_of, tick
 from tests.stores.world import FixedClock
 
 from mainspring.domain.instant import rfc3339
-from mainspring.operations.clock import repair_clock
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.execution_export import export_execution
 from mainspring.operations.executions import find_execution, order_execution, read_log, replay_execution, send_event
-from mainspring.operations.partitions import verify_partitions
+from mainspring.operations.partitions import repair_clock, verify_partitions
 from mainspring.operations.verification import verify_execution
 from mainspring.operations.workflows import publish_workflow, start_execution
 from mainspring.outbound.checkpoints import is_signed

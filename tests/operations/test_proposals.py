@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 from tests.harness.config import a_config
+from tests.operations.rival import interrupted
 from tests.stores.world import START, FixedClock, an_outcome, archived, edited, run_slot
 
 from mainspring.domain.advice.approval import approve, propose_for_model
@@ -18,8 +19,9 @@ from mainspring.domain.rules.judge import want
 from mainspring.domain.schedule.changes import Change
 from mainspring.domain.schedule.cron import CRON
 from mainspring.observe import Metrics
+from mainspring.operations.context import Desk
 from mainspring.operations.dry_run import dry_run_desk
-from mainspring.operations.endpoints import Desk, add_endpoint, find_endpoint
+from mainspring.operations.endpoints import add_endpoint, find_endpoint
 from mainspring.operations.proposals import (
     approve_proposal,
     check_state,
@@ -95,7 +97,7 @@ async def test_rejection_keeps_the_endpoint_and_the_reason(desk: Desk, clock: Fi
 async def test_proposal_made_while_the_switch_was_thrown_is_not_applied(
     desk: Desk, clock: FixedClock, mode: str
 ) -> None:
-    """The transaction that proposed had read the mode before; the switch withdrew only what it saw."""
+    """A switch withdraws what is pending and lets nothing be proposed after it, so this guard is the second one."""
     endpoint, proposal = await proposed(desk, clock)
     await set_mode(desk, "one", mode)
     now = clock.now()
@@ -107,6 +109,19 @@ async def test_proposal_made_while_the_switch_was_thrown_is_not_applied(
     with pytest.raises(Conflict, match=f"mode of 'one' is {mode}, in which nothing is applied"):
         await approve_proposal(desk, late.id)
     assert (await find_proposal(desk, proposal.id)).state is ProposalState.WITHDRAWN
+
+
+@pytest.mark.parametrize("mode", ["shadow", "off"])
+async def test_approval_loses_to_a_switch_between_its_reading_and_its_commit(
+    desk: Desk, clock: FixedClock, mode: str
+) -> None:
+    _, proposal = await proposed(desk, clock)
+    raced = interrupted(desk, "change_endpoints", lambda: set_mode(desk, "all", mode))
+
+    with pytest.raises(Conflict, match="is not pending"):
+        await approve_proposal(raced, proposal.id)
+
+    assert (await find_endpoint(desk, "one")).interval_hint is None
 
 
 async def test_tenants_minimum_holds_for_the_models_proposals(desk: Desk, clock: FixedClock) -> None:

@@ -9,6 +9,7 @@ from ipaddress import ip_network
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.actions import http_of
 from tests.documents.texts import apply
 from tests.harness.config import a_config, edited
 from tests.stores.databases import query
@@ -20,7 +21,8 @@ from mainspring.domain.endpoint import Endpoint, EndpointConfig, Tenant
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.run import HttpAction, Request, RunStatus
 from mainspring.observe import Metrics
-from mainspring.operations.endpoints import Desk, add_endpoint, draft_endpoint, edit_endpoint, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint, draft_endpoint, edit_endpoint, find_endpoint
 from mainspring.operations.query_strings import seal_query_strings
 from mainspring.operations.secret_rotation import seal_again
 from mainspring.outbound.guard import AddressGuard
@@ -50,10 +52,10 @@ async def billing(desk: Desk) -> Endpoint:
 
 def opened(desk: Desk, endpoint: Endpoint) -> str:
     """What is called: the URL with its query string."""
-    if not endpoint.action.query:
-        return endpoint.action.url
-    query_string = desk.vault.open(endpoint.action.query, query_place(endpoint.tenant_id, endpoint.id))
-    return f"{endpoint.action.url.partition('?')[0]}?{query_string}"
+    if not http_of(endpoint).query:
+        return http_of(endpoint).url
+    query_string = desk.vault.open(http_of(endpoint).query, query_place(endpoint.tenant_id, endpoint.id))
+    return f"{http_of(endpoint).url.partition('?')[0]}?{query_string}"
 
 
 async def test_query_string_is_sealed_and_shown_nowhere(desk: Desk, billing: Endpoint, store_url: str) -> None:
@@ -61,7 +63,7 @@ async def test_query_string_is_sealed_and_shown_nowhere(desk: Desk, billing: End
     rows = await query(store_url, "SELECT * FROM endpoint")
     events = await query(store_url, "SELECT * FROM event")
 
-    assert (found.action.url, opened(desk, found)) == (HIDDEN, ADDRESS)
+    assert (http_of(found).url, opened(desk, found)) == (HIDDEN, ADDRESS)
     assert CANARY not in repr((rows, events))
 
 
@@ -78,7 +80,7 @@ async def test_search_by_text_does_not_find_what_is_hidden(desk: Desk, billing: 
 async def test_hidden_form_keeps_the_stored_query_string(desk: Desk, billing: Endpoint, url: str) -> None:
     change = await edit_endpoint(desk, "billing", lambda old: edited(old, url=url, description="changed"))
 
-    assert change.endpoint.action.query == billing.action.query
+    assert http_of(change.endpoint).query == http_of(billing).query
     assert opened(desk, change.endpoint).endswith(f"?token={CANARY}&page=2")
 
 
@@ -95,7 +97,7 @@ async def test_new_query_string_takes_the_place_of_the_old_one_and_none_removes_
     bare = await edit_endpoint(desk, "billing", lambda old: edited(old, url=BASE))
 
     assert opened(desk, other.endpoint) == f"{BASE}?token=other"
-    assert (bare.endpoint.action.url, bare.endpoint.action.query) == (BASE, "")
+    assert (http_of(bare.endpoint).url, http_of(bare.endpoint).query) == (BASE, "")
 
 
 async def test_same_query_string_again_changes_nothing(desk: Desk, billing: Endpoint) -> None:
@@ -169,7 +171,7 @@ async def test_document_takes_the_query_string_from_a_reference(desk: Desk) -> N
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("https://${env:KEY}.example.com/", "put the reference behind it"),
+        ("https://${env:KEY}.example.com/", "put the reference after it"),
         (f"{BASE}?a=${{env:MISSING}}", "MISSING is not set"),
         (f"{BASE}?${{stored}}", "none is stored"),
         (f"{BASE}?a=${{stored}}", "replaces a whole value"),
@@ -200,7 +202,7 @@ async def test_query_strings_from_before_the_seal_are_sealed_for_every_tenant(de
     assert await seal_query_strings(desk) == 0
     for each in (desk, other):
         found = await find_endpoint(each, "token")
-        assert (found.action.url, opened(each, found)) == (HIDDEN, ADDRESS)
+        assert (http_of(found).url, opened(each, found)) == (HIDDEN, ADDRESS)
     assert CANARY not in repr(await query(store_url, "SELECT action FROM endpoint"))
 
 
@@ -210,7 +212,7 @@ async def test_workers_seal_them_when_they_start(desk: Desk, store_url: str) -> 
         found = await find_endpoint(desk, "token")
 
     assert opened(desk, found) == ADDRESS
-    assert found.action.query
+    assert http_of(found).query
 
 
 async def test_endpoint_that_is_edited_meanwhile_is_left_to_the_editor(desk: Desk, store_url: str) -> None:
@@ -239,7 +241,7 @@ async def test_any_edit_seals_a_readable_query_string(desk: Desk, store_url: str
     await as_before_the_seal(desk, "token", store_url)
     change = await edit_endpoint(desk, "token", lambda old: edited(old, url=url, description="changed"))
 
-    assert (change.endpoint.action.url, opened(desk, change.endpoint)) == (HIDDEN, ADDRESS)
+    assert (http_of(change.endpoint).url, opened(desk, change.endpoint)) == (HIDDEN, ADDRESS)
 
 
 async def test_new_key_seals_the_query_string_again(desk: Desk, billing: Endpoint) -> None:
@@ -248,7 +250,7 @@ async def test_new_key_seals_the_query_string_again(desk: Desk, billing: Endpoin
     found = await find_endpoint(desk, "billing")
 
     assert (resealed.values, resealed.left, resealed.unreadable) == (1, 0, 0)
-    assert found.action.query != billing.action.query
+    assert http_of(found).query != http_of(billing).query
     assert opened(replace(desk, vault=AesVault(KeyRing(b"n" * 32))), found) == ADDRESS
 
 

@@ -8,9 +8,9 @@ from tests.stores.world import START, claim, get
 
 from mainspring.domain.endpoint import JobStatus, Tenant
 from mainspring.domain.errors import Conflict, NotFound, Outdated, QuotaExceeded
+from mainspring.operations.context import Desk
 from mainspring.operations.endpoints import (
     EDIT_TRIES_MAX,
-    Desk,
     add_endpoint,
     delete_endpoint,
     edit_endpoint,

@@ -5,7 +5,7 @@ from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock
 
 from mainspring.domain.errors import InvalidInput
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import find_execution
 from mainspring.operations.replay import compare_executions, play, state_at
 from mainspring.operations.workflows import check_workflow, publish_workflow, start_execution

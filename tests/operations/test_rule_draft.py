@@ -10,7 +10,8 @@ from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, QuotaExceeded
 from mainspring.domain.model.tools import ToolSpec
 from mainspring.domain.run import Body, Header
-from mainspring.operations.endpoints import Desk, add_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint
 from mainspring.operations.rule_draft import Prices, draft_rules
 from mainspring.operations.rules import add_rules, find_owner
 from mainspring.ports.planner import Budget, Conversation

@@ -11,7 +11,8 @@ from mainspring.domain.rules.health_sums import HealthSums
 from mainspring.domain.rules.judge import HealthWanted
 from mainspring.domain.run import Body, RunStatus
 from mainspring.observe import Metrics
-from mainspring.operations.endpoints import Desk, add_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint
 from mainspring.operations.rules import (
     add_rules,
     check_loose_rules,

@@ -9,13 +9,8 @@ from tests.stores.world import FixedClock, run_slot
 from mainspring.domain.endpoint import JobStatus
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.run import RunStatus
-from mainspring.operations.endpoints import (
-    Desk,
-    add_endpoint,
-    archive_endpoint,
-    delete_endpoint,
-    run_endpoint,
-)
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint, archive_endpoint, delete_endpoint, run_endpoint
 from mainspring.operations.jobs import set_job_status
 from mainspring.operations.runs import wait_for_requested_run
 

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 from msgspec.structs import replace
+from tests.actions import http_of
 from tests.harness.config import a_config
 from tests.harness.config import edited as reconfigured
 from tests.operations.rival import interrupted
@@ -14,13 +15,15 @@ from tests.stores.world import FixedClock, an_outcome, change, claim, edited, fi
 from mainspring.domain.access.audit import AuditFault
 from mainspring.domain.access.sealing import answer_place, header_place
 from mainspring.domain.errors import Misconfigured
+from mainspring.domain.notify.subscription import AlertDraft, WebhookDraft
 from mainspring.domain.run import Header
-from mainspring.operations.alerts import AlertDraft, add_alert
+from mainspring.operations.alerts import add_alert
 from mainspring.operations.audit import verify_audit
-from mainspring.operations.endpoints import Desk, add_endpoint, edit_endpoint, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint, edit_endpoint, find_endpoint
 from mainspring.operations.secret_rotation import Resealed, count_sealed, seal_again, settle_key
 from mainspring.operations.signing_keys import add_signing_key
-from mainspring.operations.webhooks import WebhookDraft, add_webhook
+from mainspring.operations.webhooks import add_webhook
 from mainspring.outbound.signing import generate_secret
 from mainspring.outbound.vault import AesVault, KeyRing, key_id
 from mainspring.ports.sealing import SealedKind
@@ -117,7 +120,7 @@ async def test_run_under_way_ends_and_the_next_one_has_the_new_seal(desk: Desk, 
     (following,) = (await claim(desk.stores)).claims
 
     assert report.superseded == ()
-    (header,) = following.endpoint.action.headers
+    (header,) = http_of(following.endpoint).headers
     place = header_place("default", following.endpoint.id, "X-Mine")
     assert AesVault(KeyRing(NEW)).open(header.value, place) == "canary"
 
@@ -132,7 +135,7 @@ async def test_edit_that_came_between_reading_and_writing_stays(desk: Desk) -> N
     assert await desk.stores.sealed.reseal([(row, {before: AesVault(KeyRing(NEW)).seal("canary", "x")})]) == 0
     assert await find_endpoint(desk, "health") == meant
     assert (await seal_again(with_keys(desk, NEW, OLD))).values == 1
-    (header,) = (await find_endpoint(desk, "health")).action.headers
+    (header,) = http_of(await find_endpoint(desk, "health")).headers
     assert AesVault(KeyRing(NEW)).open(header.value, header_place("default", meant.id, "X-Mine")) == "another"
 
 

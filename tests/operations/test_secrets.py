@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.actions import http_of
 from tests.harness.config import a_config, edited
 from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.world import an_outcome, claim, finished
@@ -10,7 +11,8 @@ from mainspring.domain.definition import config_of
 from mainspring.domain.errors import Misconfigured, NotFound
 from mainspring.domain.event import EventType
 from mainspring.domain.run import Header
-from mainspring.operations.endpoints import Desk, add_endpoint, archive_endpoint, edit_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint, archive_endpoint, edit_endpoint
 from mainspring.operations.signing_keys import add_signing_key, list_signing_keys, revoke_signing_key
 
 HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False)
@@ -32,7 +34,7 @@ async def test_secret_header_is_nowhere_after_all_that_can_happen_to_it(desk: De
     (each,) = (await claim(desk.stores)).claims
     await desk.stores.schedule.finish([finished(each, an_outcome())])
     replaced = Header("Authorization", f"Bearer {CANARY}-3")
-    await edit_endpoint(desk, "health", lambda old: edited(old, headers=(replaced, *old.action.headers[1:])))
+    await edit_endpoint(desk, "health", lambda old: edited(old, headers=(replaced, *http_of(old).headers[1:])))
     await archive_endpoint(desk, "health")
 
     stored = await at_rest(store_url)
@@ -53,7 +55,7 @@ async def test_signing_key_is_nowhere_in_the_clear(desk: Desk, store_url: str) -
 async def test_header_whose_name_speaks_of_a_secret_is_sealed_unasked(desk: Desk, name: str) -> None:
     endpoint = await add_endpoint(desk, edited(HEALTH, headers=(Header(name, CANARY),)))
 
-    (header,) = endpoint.action.headers
+    (header,) = http_of(endpoint).headers
     assert header.secret
     assert desk.vault.open(header.value, f"default|{endpoint.id}|header:{name.lower()}") == CANARY
 
@@ -63,7 +65,7 @@ async def test_sealed_header_does_not_open_for_another_endpoint(desk: Desk) -> N
     second = await add_endpoint(desk, replace(HEALTH, name="second"))
 
     with pytest.raises(Misconfigured, match="cannot be decrypted"):
-        desk.vault.open(first.action.headers[0].value, f"default|{second.id}|header:cookie")
+        desk.vault.open(http_of(first).headers[0].value, f"default|{second.id}|header:cookie")
 
 
 async def test_edit_replaces_one_secret_and_keeps_the_other(desk: Desk) -> None:
@@ -71,12 +73,12 @@ async def test_edit_replaces_one_secret_and_keeps_the_other(desk: Desk) -> None:
     before = await add_endpoint(desk, edited(HEALTH, headers=headers))
 
     change = await edit_endpoint(
-        desk, "health", lambda old: edited(old, headers=(Header("Cookie", "new-cookie"), old.action.headers[1]))
+        desk, "health", lambda old: edited(old, headers=(Header("Cookie", "new-cookie"), http_of(old).headers[1]))
     )
 
-    new, kept = change.endpoint.action.headers
+    new, kept = http_of(change.endpoint).headers
     assert desk.vault.open(new.value, f"default|{before.id}|header:cookie") == "new-cookie"
-    assert kept == before.action.headers[1]
+    assert kept == http_of(before).headers[1]
 
 
 async def test_edit_can_remove_a_secret(desk: Desk) -> None:
@@ -84,7 +86,7 @@ async def test_edit_can_remove_a_secret(desk: Desk) -> None:
 
     change = await edit_endpoint(desk, "health", lambda old: edited(old, headers=()))
 
-    assert change.endpoint.action.headers == ()
+    assert http_of(change.endpoint).headers == ()
 
 
 async def test_described_endpoint_shows_its_secret_only_sealed(desk: Desk) -> None:
@@ -93,7 +95,7 @@ async def test_described_endpoint_shows_its_secret_only_sealed(desk: Desk) -> No
     described = config_of(endpoint)
 
     assert CANARY not in repr(described)
-    assert described.action.headers == endpoint.action.headers
+    assert http_of(described).headers == http_of(endpoint).headers
 
 
 async def test_signing_keys_are_told_by_id_and_by_whom(desk: Desk) -> None:

@@ -5,9 +5,9 @@ from msgspec.structs import replace
 from tests.operations.rival import interrupted
 
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
-from mainspring.domain.notify.subscription import DestinationKind, Subscription, SubscriptionKind
-from mainspring.operations.alerts import AlertDraft, Messengers, add_alert, edit_alert, find_alert
-from mainspring.operations.endpoints import Desk
+from mainspring.domain.notify.subscription import AlertDraft, DestinationKind, Subscription, SubscriptionKind
+from mainspring.operations.alerts import Messengers, add_alert, edit_alert, find_alert
+from mainspring.operations.context import Desk
 from mainspring.operations.subscriptions import SUBSCRIPTIONS_MAX, delete_subscription
 from mainspring.outbound.mail import Mailer
 from mainspring.wiring.clock import SystemClock

@@ -2,12 +2,14 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.actions import http_of
 from tests.harness.config import a_config, edited
 
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import InvalidInput, NotFound
 from mainspring.domain.run import Header
-from mainspring.operations.endpoints import Desk, add_endpoint, edit_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint, edit_endpoint
 from mainspring.operations.tenants import DEFAULT_QUOTAS, add_tenant, find_tenant, set_quotas
 from mainspring.ports.endpoints import EndpointFilter
 
@@ -47,15 +49,15 @@ async def test_target_that_is_never_called_is_neither_added_nor_edited_to(desk: 
         await edit_endpoint(strict, "health", lambda before: edited(before, url="http://192.0.2.1/"))
 
     (health,) = await desk.stores.endpoints.endpoints("default", EndpointFilter())
-    assert health.action.url == "https://example.com/"
+    assert http_of(health).url == "https://example.com/"
 
 
 async def test_every_new_secret_of_an_edit_is_sealed_also_two_of_one_name(desk: Desk) -> None:
     await add_endpoint(desk, edited(HEALTH, headers=(Header("X-Plain", "seen"),)))
     secrets = (Header("X-Token", "hunter-one"), Header("X-Token", "hunter-two"))
-    change = await edit_endpoint(desk, "health", lambda before: edited(before, headers=before.action.headers + secrets))
+    change = await edit_endpoint(desk, "health", lambda old: edited(old, headers=http_of(old).headers + secrets))
 
-    kept = change.endpoint.action.headers
+    kept = http_of(change.endpoint).headers
     place = f"default|{change.endpoint.id}|header:x-token"
     assert kept[0] == Header("X-Plain", "seen")
     assert [desk.vault.open(header.value, place) for header in kept[1:]] == ["hunter-one", "hunter-two"]

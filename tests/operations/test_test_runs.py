@@ -5,6 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.actions import http_of
 from tests.harness.config import a_config, edited
 from tests.stores.world import START, FixedClock, claim, get, told
 
@@ -12,7 +13,8 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Body, Header, Outcome, Phases, Request, Run, RunStatus, RunTrigger, slot_id
 from mainspring.operations import test_run
-from mainspring.operations.endpoints import Desk, add_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import add_endpoint
 from mainspring.operations.signing_keys import add_signing_key
 from mainspring.ports.records import RunFilter
 
@@ -67,7 +69,17 @@ async def test_test_run_calls_with_the_identity_of_a_slot_of_its_own(desk: Desk,
 
     slot = slot_id(endpoint.id, now)
     assert caller.requests == [
-        Request("default", endpoint.id, slot, now, 1, endpoint.action, signing_keys=tenant.signing_keys)
+        Request(
+            "default",
+            endpoint.id,
+            slot,
+            now,
+            1,
+            endpoint.action,
+            signing_keys=tenant.signing_keys,
+            endpoint=endpoint.name,
+            job="default",
+        )
     ]
     assert len(tenant.signing_keys) == 1
 
@@ -120,7 +132,7 @@ async def test_check_calls_what_is_not_stored_and_leaves_no_trace(desk: Desk) ->
     endpoint, outcome = await test_run.check_endpoint(desk, caller, definition)
 
     (request,) = caller.requests
-    (header,) = request.action.headers
+    (header,) = http_of(request).headers
     context = f"default|{endpoint.id}|header:x-api-key"
     assert (outcome, request.endpoint_id, len(request.signing_keys)) == (caller.outcome, endpoint.id, 1)
     assert desk.vault.open(header.value, context) == "hunter2"
@@ -132,7 +144,7 @@ async def test_check_calls_what_is_not_stored_and_leaves_no_trace(desk: Desk) ->
 async def test_check_refuses_what_could_not_be_added(desk: Desk) -> None:
     caller = ScriptedCaller(Outcome(RunStatus.SUCCESS, 5, 200))
 
-    with pytest.raises(InvalidInput, match="neither a cron expression nor an interval"):
+    with pytest.raises(InvalidInput, match="no schedule for"):
         await test_run.check_endpoint(desk, caller, replace(HEALTH, interval_ms=None))
 
     assert caller.requests == []

@@ -13,9 +13,9 @@ from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExce
 from mainspring.domain.event import EventType
 from mainspring.domain.run import RunStatus
 from mainspring.domain.schedule.changes import Change
+from mainspring.operations.context import Desk
 from mainspring.operations.endpoints import (
     REASON_MAX,
-    Desk,
     add_endpoint,
     archive_endpoint,
     clear_hints,

@@ -10,7 +10,7 @@ from tests.stores.databases import query
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock
 
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.execution_export import export_execution
 from mainspring.operations.executions import PAGE, find_execution, send_event
 from mainspring.operations.verification import verify_execution

@@ -4,8 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from mainspring.domain.errors import InvalidInput
-from mainspring.operations.endpoints import Desk
-from mainspring.operations.webhooks import WebhookDraft, add_webhook, edit_webhook
+from mainspring.domain.notify.subscription import WebhookDraft
+from mainspring.operations.context import Desk
+from mainspring.operations.webhooks import add_webhook, edit_webhook
 from mainspring.outbound.signing import generate_secret
 
 

@@ -6,10 +6,10 @@ from tests.stores.databases import query
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.notify.delivery import webhook_url
-from mainspring.domain.notify.subscription import Subscription, SubscriptionKind, Webhook
+from mainspring.domain.notify.subscription import Subscription, SubscriptionKind, Webhook, WebhookDraft
 from mainspring.observe import Metrics
-from mainspring.operations.endpoints import Desk
-from mainspring.operations.webhooks import WebhookDraft, add_webhook, edit_webhook, find_webhook, seal_addresses
+from mainspring.operations.context import Desk
+from mainspring.operations.webhooks import add_webhook, edit_webhook, find_webhook, seal_addresses
 from mainspring.outbound.signing import generate_secret
 from mainspring.settings import Settings
 from mainspring.wiring.workers import open_notification_workers

@@ -7,7 +7,7 @@ from tests.stores.world import FixedClock, told
 
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import EventType
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import find_execution, send_event
 from mainspring.operations.workflow_archive import archive_workflow, restore_workflow
 from mainspring.operations.workflows import (

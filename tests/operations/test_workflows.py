@@ -12,7 +12,7 @@ from tests.stores.world import START, FixedClock, told
 
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import EventType
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import (
     RECEIVERS_MAX,
     erase_execution,

@@ -5,14 +5,20 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from ipaddress import ip_network
+from typing import TYPE_CHECKING
 
 import pytest
 
+from mainspring.domain.endpoint import Tenant
 from mainspring.domain.run import Header, HttpAction, Request
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.vault import AesVault, KeyRing
+from mainspring.wiring.stores import open_stores
 from tests.peers.hostile import HostilePeer
+
+if TYPE_CHECKING:
+    from tests.outbound.connected import World
 
 NOW = datetime(2030, 1, 1, 12, 0, 0, tzinfo=UTC)
 SLOT_AT = datetime(2030, 1, 1, 11, 59, 59, 500_000, tzinfo=UTC)
@@ -48,6 +54,19 @@ def request_to(
         condition=condition,
     )
     return Request(tenant_id, "ep_1", "ep_1_1893499199500000", SLOT_AT, 2, action, signing_keys)
+
+
+@pytest.fixture
+async def world(vault: AesVault) -> AsyncIterator["World"]:
+    from tests.outbound.connected import Hands, World
+
+    hands = Hands()
+    async with open_stores("sqlite:///:memory:", clock=hands, inline=True) as stores:
+        await stores.endpoints.put_tenant(Tenant("tn_1", "tn_1"))
+        made = World(stores, vault, hands)
+        yield made
+        for caller in made.callers:
+            await caller.aclose()
 
 
 @pytest.fixture

@@ -104,6 +104,15 @@ async def test_tools_are_called_and_the_final_one_ends_the_session() -> None:
     assert {tool["function"]["name"] for tool in tools} == {spec.name for spec in TOOLS}
 
 
+async def test_calls_of_one_answer_beyond_the_budget_are_not_executed() -> None:
+    """A model may send any number of calls at once."""
+    async with serving(completion(*[("get_latest_response", {})] * 40), DONE) as server:
+        spoken, called = await converse(server)
+
+    assert len(called) == 5
+    assert (spoken.final, spoken.is_spent) == ({"reasoning": "fine", "next_analysis_in_ms": 600_000}, False)
+
+
 async def test_rate_limit_is_waited_for_and_then_told() -> None:
     async with serving((429, b'{"error": {"message": "slow down"}}')) as server:
         spoken, _ = await converse(server)

@@ -15,7 +15,7 @@ from mainspring.domain.access.sealing import header_place
 from mainspring.domain.run import Header, RunStatus
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.vault import AesVault
-from tests.api.test_event_loop import LoopWatch
+from tests.harness.loop_watch import LoopWatch
 from tests.outbound.conftest import request_to
 
 CAP = 10_000_000

@@ -13,6 +13,7 @@ from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import PLANS_MAX, HttpCaller
 from mainspring.outbound.signing import generate_secret
 from mainspring.outbound.vault import AesVault, KeyRing
+from tests.actions import http_of
 from tests.outbound.conftest import LOOPBACK, NOW, request_to
 from tests.peers.hostile import HostilePeer
 
@@ -318,7 +319,7 @@ async def test_an_outcome_says_where_the_time_went_and_who_answered(peer: Hostil
 async def test_plans_kept_in_memory_are_bounded(vault: AesVault) -> None:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW)
     for number in range(PLANS_MAX + 10):
-        caller._plan(request_to(f"http://127.0.0.1:8000/{number}").action)
+        caller._plan(http_of(request_to(f"http://127.0.0.1:8000/{number}")))
 
     assert len(caller._plans) == PLANS_MAX
 

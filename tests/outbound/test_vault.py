@@ -49,6 +49,16 @@ def test_any_changed_character_keeps_a_secret_shut() -> None:
             vault.open(changed, PLACE)
 
 
+@pytest.mark.parametrize("junk", ["A", "AAAA", "=", "==", "!", " ", "\n", ".", "-_", "=AAAA"])
+@pytest.mark.parametrize("plain", ["canary", "canary!", "canary!!"])  # with two, one and no sign of padding
+def test_what_follows_a_sealed_secret_keeps_it_shut(plain: str, junk: str) -> None:
+    sealed = vault.seal(plain, PLACE)
+
+    for changed in (f"{sealed}{junk}", f"{sealed[:-6]}{junk}{sealed[-6:]}"):
+        with pytest.raises(Misconfigured):
+            vault.open(changed, PLACE)
+
+
 @pytest.mark.parametrize(
     "sealed", ["", "v1", "v1.", "v1..", "v2.aaaaaaaa.AAAA", "v1.5e318f8c.!", "canary", "v1.é.AAAA"]
 )

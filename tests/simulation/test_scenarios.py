@@ -1,11 +1,13 @@
 """The other scenarios keep their promises; a scenario that says nonsense is refused with the place of it."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from mainspring.domain.errors import InvalidInput, NotFound
 from mainspring.simulation.checks import check_trace
+from mainspring.simulation.loop import PlayedTime
 from mainspring.simulation.scenario import load_scenario, read_scenario, shipped
 from mainspring.simulation.world import play
 from tests.cli.shell import Shell
@@ -23,6 +25,16 @@ def test_scenario_is_the_same_on_postgresql(name: str, postgres_url: str) -> Non
     scenario = load_scenario(name)
 
     assert play(scenario, 2, postgres_url).text == play(scenario, 2).text
+
+
+def test_played_time_adds_up_over_simulations() -> None:
+    time = PlayedTime()
+    scenario = read_scenario(SMALL, "small")
+
+    play(scenario, 1, played=time)
+    play(scenario, 2, played=time)
+
+    assert time.seconds == 2 * 10 * 60
 
 
 REFUSED = {
@@ -69,6 +81,22 @@ def test_command_plays_a_file_and_names_what_fails(shell: Shell, tmp_path: Path)
     assert "1 of 1 checks fail" in (tmp_path / "out.html").read_text()
     assert (tmp_path / "out.txt").read_text().count(" run one ") == 10
     assert "flash-sale" in shell.ok("simulate")
+
+
+@pytest.mark.parametrize(
+    ("least", "failed"), [(10, {}), (11, {"1": [["run_count endpoint=one at_least=11", "one ran 10 times"]]})]
+)
+def test_command_prints_its_result_as_json(
+    shell: Shell, tmp_path: Path, least: int, failed: dict[str, list[list[str]]]
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(SMALL + f"checks: [{{check: run_count, endpoint: one, at_least: {least}}}]\n")
+    result = shell("simulate", str(file), "-o", "json")
+
+    assert result.exit_code == (1 if failed else 0)
+    said = json.loads(result.stdout)
+    assert (said["scenario"], said["seeds"], said["runs"], said["checks"]) == ("small", 1, 10, 1)
+    assert said["failed"] == failed
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ of the template costs half a second, and there are hundreds of tests. A test of 
 """
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -118,5 +119,25 @@ async def empty(url: str) -> None:
         await connection.execute("; ".join(f"DELETE FROM {name}" for name in names))
         if next(_emptied) % VACUUM_EVERY == 0:
             await connection.execute("VACUUM ANALYZE")
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def locked(url: str, endpoint: Endpoint) -> AsyncIterator[None]:
+    """Another process inside a transaction that writes this endpoint."""
+    if is_sqlite(url):
+        file = apsw.Connection(str(file_of(url)))
+        file.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            file.close()
+        return
+    connection = await asyncpg.connect(as_superuser(url))
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT id FROM schedule WHERE id = $1 FOR UPDATE", endpoint.id)
+            yield
     finally:
         await connection.close()

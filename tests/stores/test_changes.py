@@ -4,8 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
+import asyncpg
 import pytest
 from msgspec.structs import replace
+from tests.harness.waiting import until_true
+from tests.stores.databases import is_sqlite, query
 from tests.stores.world import (
     START,
     FixedClock,
@@ -34,8 +37,11 @@ from mainspring.domain.schedule.changes import Act, Change
 from mainspring.domain.schedule.cron import CRON
 from mainspring.domain.schedule.fairness import Caps
 from mainspring.ports.stores import Stores
+from mainspring.stores.postgres.lasting_connection import CHANNEL
+from mainspring.wiring.stores import open_stores
 
 SECOND = timedelta(seconds=1)
+LISTENERS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'"
 
 
 def paused_until(until: datetime | None) -> Act:
@@ -264,19 +270,25 @@ async def test_change_of_nothing_leaves_the_endpoint_and_tells_nothing(stores: S
     assert kinds(await told(stores)) == before
 
 
-async def quiet(stores: Stores) -> None:
-    """Wait until nothing wakes this store any more; the first wait may wake for nothing, while it begins to listen."""
-    assert await stores.schedule.wait_for_change(10)
+async def quiet(stores: Stores, url: str) -> None:
+    """Wait until this store listens for changes and no change wakes it any more; listening begins with a wake-up."""
+    await stores.schedule.wait_for_change(0.1)
+    await until_listening(url)
     for _ in range(10):
         if not await stores.schedule.wait_for_change(0.1):
             return
     pytest.fail("woken again and again although nothing changes")
 
 
-async def test_wait_ends_at_a_change_by_another_process(stores: Stores, other_stores: Stores) -> None:
+async def until_listening(url: str) -> None:
+    if not is_sqlite(url):
+        await until_true(lambda: query(url, LISTENERS), "the store listens")
+
+
+async def test_wait_ends_at_a_change_by_another_process(stores: Stores, other_stores: Stores, store_url: str) -> None:
     endpoint = an_endpoint()
     await add(stores, endpoint)
-    await quiet(stores)
+    await quiet(stores, store_url)
     waiting = asyncio.ensure_future(stores.schedule.wait_for_change(30))
 
     await change(other_stores, endpoint, hinted_once(timedelta(0)))
@@ -285,10 +297,10 @@ async def test_wait_ends_at_a_change_by_another_process(stores: Stores, other_st
         assert await waiting
 
 
-async def test_wait_ends_at_a_change_of_the_same_process(stores: Stores) -> None:
+async def test_wait_ends_at_a_change_of_the_same_process(stores: Stores, store_url: str) -> None:
     endpoint = an_endpoint()
     await add(stores, endpoint)
-    await quiet(stores)
+    await quiet(stores, store_url)
     waiting = asyncio.ensure_future(stores.schedule.wait_for_change(30))
 
     await change(stores, endpoint, hinted_once(timedelta(0)))
@@ -297,8 +309,8 @@ async def test_wait_ends_at_a_change_of_the_same_process(stores: Stores) -> None
         assert await waiting
 
 
-async def test_wait_for_nothing_ends_false_after_its_timeout(stores: Stores) -> None:
-    await quiet(stores)
+async def test_wait_for_nothing_ends_false_after_its_timeout(stores: Stores, store_url: str) -> None:
+    await quiet(stores, store_url)
     loop = asyncio.get_running_loop()
     before = loop.time()
 
@@ -307,16 +319,35 @@ async def test_wait_for_nothing_ends_false_after_its_timeout(stores: Stores) -> 
 
 
 async def test_change_between_a_look_and_the_wait_after_it_is_not_slept_through(
-    stores: Stores, other_stores: Stores
+    stores: Stores, other_stores: Stores, store_url: str
 ) -> None:
     endpoint = an_endpoint(next_run_at=START + timedelta(hours=1))
     await add(stores, endpoint)
-    await quiet(stores)
+    await quiet(stores, store_url)
     await claim(stores)
     await change(other_stores, endpoint, hinted_once(SECOND))
 
     async with asyncio.timeout(20):
         assert await stores.schedule.wait_for_change(30)
+
+
+async def test_first_wait_of_a_process_sleeps_through_no_change_since_its_first_look(
+    postgres_url: str, clock: FixedClock
+) -> None:
+    """A process listens as soon as it shows that it is alive, before it waits for the first time."""
+    heard = asyncio.Event()
+    witness = await asyncpg.connect(postgres_url)
+    async with open_stores(postgres_url, clock=clock) as stores:
+        await stores.presence.appear("host-1-first")
+        await until_listening(postgres_url)
+        await claim(stores)
+        await witness.add_listener(CHANNEL, lambda *_: heard.set())
+        await witness.execute("SELECT pg_notify($1, 'another ')", CHANNEL)
+        await heard.wait()
+
+        async with asyncio.timeout(20):
+            assert await stores.schedule.wait_for_change(30)
+    await witness.close()
 
 
 async def moved_by_an_endpoint(stores: Stores) -> None:
@@ -337,10 +368,10 @@ MOVES = {"a new endpoint": moved_by_an_endpoint, "a quota": moved_by_a_quota, "a
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
 @pytest.mark.parametrize("is_own", [True, False], ids=["of its own process", "of another process"])
 async def test_wait_ends_for(
-    stores: Stores, other_stores: Stores, move: Callable[[Stores], Awaitable[None]], is_own: bool
+    stores: Stores, other_stores: Stores, store_url: str, move: Callable[[Stores], Awaitable[None]], is_own: bool
 ) -> None:
     await add(stores, an_endpoint())
-    await quiet(stores)
+    await quiet(stores, store_url)
     waiting = asyncio.ensure_future(stores.schedule.wait_for_change(30))
     await asyncio.sleep(0)
 

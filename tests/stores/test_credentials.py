@@ -1,5 +1,6 @@
 """API keys, sessions and the turns of those who guess: what has ended is refused at once, in every process."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -7,7 +8,8 @@ from msgspec.structs import replace
 from tests.stores.people import add_key, add_session, add_user, an_event
 from tests.stores.world import START, FixedClock
 
-from mainspring.domain.access.account import Bucket, Membership, digest
+from mainspring.domain.access.account import Bucket, Membership, SecondFactor, digest
+from mainspring.domain.access.passkey import Passkey
 from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import EventType
@@ -171,3 +173,33 @@ async def test_turn_given_back_was_never_taken(stores: Stores) -> None:
     for _ in range(3):
         assert await stores.credentials.take_turn([bucket]) == 0
         await stores.credentials.give_turn_back([bucket])
+
+
+async def test_code_counts_once_over_all_processes_and_none_before_it(stores: Stores, other_stores: Stores) -> None:
+    user = await add_user(stores)
+    await stores.credentials.put_second_factor(SecondFactor(user.id, "sealed", START, last_step=6), None)
+    both = [each.credentials.use_step(user.id, 7) for each in (stores, other_stores)]
+
+    assert sorted(await asyncio.gather(*both)) == [False, True]
+    assert [await other_stores.credentials.use_step(user.id, step) for step in (6, 7, 8)] == [False, False, True]
+
+
+async def test_recovery_code_counts_once_over_all_processes(stores: Stores, other_stores: Stores) -> None:
+    user = await add_user(stores)
+    await stores.credentials.put_second_factor(SecondFactor(user.id, "sealed", START, recovery=("a", "b")), None)
+    both = [each.credentials.use_recovery(user.id, ("a", "b"), "a") for each in (stores, other_stores)]
+
+    assert sorted(await asyncio.gather(*both)) == [False, True]
+    left = await stores.credentials.second_factor(user.id)
+    assert left is not None
+    assert left.recovery == ("b",)
+
+
+async def test_signature_of_a_passkey_counts_once_over_all_processes(stores: Stores, other_stores: Stores) -> None:
+    user = await add_user(stores)
+    passkey = Passkey("pk_1", user.id, "credential", "phone", "data", 4, "", START)
+    await stores.credentials.add_passkey(passkey, None, an_event(EventType.PASSKEY_ADDED))
+    both = [each.credentials.use_passkey("pk_1", 5) for each in (stores, other_stores)]
+
+    assert sorted(await asyncio.gather(*both)) == [False, True]
+    assert not await stores.credentials.use_passkey("pk_1", 4)

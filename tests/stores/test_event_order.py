@@ -257,6 +257,7 @@ async def test_savepoint_that_is_rolled_back_leaves_the_writer_marked(stores: St
 async def test_horizon_holds_at_any_number(reached: int, stores: Stores, postgres_url: str) -> None:
     """A lock's key has room for half of a number."""
     await query(postgres_url, f"SELECT setval('event_seq_seq', {reached})")
+    await query(postgres_url, "SELECT make_event_partitions()")
     async with connected(postgres_url) as writer, writer.transaction():
         await stores.runs.add_events(numbered(1))
         await write(writer, 2)

@@ -108,7 +108,7 @@ async def test_reading_goes_on_after_the_event_that_was_read_last_is_swept(store
     later = [msgspec.structs.replace(event, at=START + timedelta(days=2)) for event in numbered(3, 4, 5)]
     await stores.runs.add_events(later)
     await told(stores)
-    keep = Retention(FOREVER_AGO, FOREVER_AGO, START + timedelta(days=1), runs_per_endpoint_max=10)
+    keep = Retention(FOREVER_AGO, FOREVER_AGO, START + timedelta(days=1), 10, events_span=timedelta())
     while not (await stores.upkeep.sweep(keep, 100)).done:
         pass
 
@@ -217,7 +217,7 @@ async def test_old_events_are_swept_and_newer_ones_stay(stores: Stores) -> None:
             enumerate(numbered(*range(4)))]  # fmt: skip
     for event in ages:
         await stores.runs.add_events([event])
-    keep = Retention(FOREVER_AGO, FOREVER_AGO, START - timedelta(days=38), runs_per_endpoint_max=10)
+    keep = Retention(FOREVER_AGO, FOREVER_AGO, START - timedelta(days=38), 10, events_span=timedelta())
 
     swept = [await stores.upkeep.sweep(keep, batch=1) for _ in range(3)]
 

@@ -6,6 +6,7 @@ from random import Random
 import asyncpg
 import msgspec
 import pytest
+from tests.actions import http_of
 from tests.harness.postgres import as_superuser
 from tests.stores.databases import is_sqlite
 from tests.stores.world import (
@@ -310,7 +311,7 @@ async def test_next_claim_calls_what_somebody_else_wrote_meanwhile(
 
     (following,) = (await claim(stores)).claims
 
-    assert (following.endpoint.action.url, following.endpoint.host) == ("http://127.0.0.1:10/", "127.0.0.1:10")
+    assert (http_of(following.endpoint).url, following.endpoint.host) == ("http://127.0.0.1:10/", "127.0.0.1:10")
 
 
 async def test_result_of_a_deleted_endpoint_comes_too_late(stores: Stores) -> None:

@@ -14,42 +14,8 @@ from tests.harness.postgres import Cluster, find_binaries
 from tests.harness.processes import Processes
 
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.stores.postgres.hosts import for_writing, hosts_of, without_password
+from mainspring.stores.postgres.url import ConnectionUrl
 from mainspring.wiring.stores import open_stores
-
-READ_WRITE = "target_session_attrs=read-write"
-
-
-@pytest.mark.parametrize(
-    ("url", "hosts"),
-    [
-        ("postgresql://u:p@h1:1,h2:2/db", [("h1", 1), ("h2", 2)]),
-        ("postgresql://h1,h2/db", [("h1", 5432), ("h2", 5432)]),
-        ("postgresql://u@[::1]:7,h2/db", [("::1", 7), ("h2", 5432)]),
-        ("postgresql:///db?host=h1,h2&port=1,2", [("h1", 1), ("h2", 2)]),
-        ("postgresql:///db?host=/run/postgresql", []),
-        ("postgresql://u:p%40%2C@h1/db", [("h1", 5432)]),
-    ],
-)
-def test_hosts_of_a_url(url: str, hosts: list[tuple[str, int]]) -> None:
-    assert hosts_of(url) == hosts
-
-
-@pytest.mark.parametrize(
-    ("url", "asked"),
-    [
-        ("postgresql://h1,h2/db", f"postgresql://h1,h2/db?{READ_WRITE}"),
-        ("postgresql://h1,h2/db?sslmode=require", f"postgresql://h1,h2/db?sslmode=require&{READ_WRITE}"),
-        ("postgresql://h1,h2/db?target_session_attrs=any", "postgresql://h1,h2/db?target_session_attrs=any"),
-        ("postgresql://h1/db", "postgresql://h1/db"),
-    ],
-)
-def test_of_several_hosts_the_one_that_accepts_writes_is_asked_for(url: str, asked: str) -> None:
-    assert for_writing(url) == asked
-
-
-def test_password_is_taken_out_of_a_url_with_several_hosts() -> None:
-    assert without_password("postgresql://u:a%40b@h1:1,h2:2/db") == ("postgresql://u@h1:1,h2:2/db", "a@b")
 
 
 @contextmanager
@@ -78,18 +44,40 @@ async def test_server_that_accepts_no_writes_is_passed_over(postgres_url: str, p
     name = postgres_url.rpartition("/")[2]
     postgres_cluster.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
 
-    with pytest.raises((StoreUnavailable, asyncpg.PostgresError), match="read-write"):
+    with pytest.raises((StoreUnavailable, asyncpg.PostgresError), match="no host of the URL accepts writes"):
         async with open_stores(url):
             pass
 
 
+def by_service(url: str, file: Path) -> str:
+    """The same database by a service with several hosts, and an option; the password is in a file of its own."""
+    asked = ConnectionUrl.parse(url, {})
+    passwords = file.with_suffix(".pgpass")
+    passwords.write_text(f"*:*:*:*:{asked.password}\n")
+    passwords.chmod(0o600)
+    hosts, ports = (",".join(map(str, each)) for each in zip(*asked.hosts, strict=True))
+    with file.open("a") as services:
+        services.write(f"[{asked.database}]\nhost={hosts}\nport={ports}\nuser={asked.user}\npassfile={passwords}\n")
+        services.write(f"dbname={asked.database}\noptions=-c mainspring.mark=seen\n")
+    return f"postgresql:///?service={asked.database}"
+
+
+@pytest.mark.parametrize("form", ["authority", "service"])
 def test_every_command_works_with_two_hosts(
-    tmp_path: Path, processes: Processes, postgres_url: str, postgres_empty_url: str, postgres_cluster: Cluster
+    form: str,
+    tmp_path: Path,
+    processes: Processes,
+    postgres_url: str,
+    postgres_empty_url: str,
+    postgres_cluster: Cluster,
 ) -> None:
     path = f"{find_binaries()}:{os.environ['PATH']}"
     dead = free_port()
     env = {"MAINSPRING_DATA_DIR": str(tmp_path), "PATH": path, "MAINSPRING_ALLOW_CIDRS": "127.0.0.0/8"}
+    services = tmp_path / "services"
+    env["PGSERVICEFILE"] = str(services)
     url = with_hosts(postgres_url, postgres_cluster, dead, postgres_cluster.port)
+    url = by_service(url, services) if form == "service" else url
     shell = Shell(env | {"MAINSPRING_DATABASE_URL": url})
     shell.add("health")
     scheduler = processes.start("scheduler", env=env | {"MAINSPRING_DATABASE_URL": url})
@@ -102,7 +90,10 @@ def test_every_command_works_with_two_hosts(
     assert server.terminate() == 0
     shell.ok("backup", str(tmp_path / "dump"))
     new_url = with_hosts(postgres_empty_url, postgres_cluster, dead, postgres_cluster.port)
+    new_url = by_service(new_url, services) if form == "service" else new_url
     new = Shell(env | {"MAINSPRING_DATABASE_URL": new_url})
     new.ok("restore", str(tmp_path / "dump"))
     assert new.json("endpoint", "list") == shell.json("endpoint", "list")
-    assert "••••" in new.ok("settings")
+    assert new.json("endpoint", "list") != []
+    if form == "authority":
+        assert "••••" in new.ok("settings")

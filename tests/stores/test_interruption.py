@@ -2,16 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import apsw
-import asyncpg
 import pytest
-from tests.harness.postgres import as_superuser
 from tests.harness.waiting import until_true
-from tests.stores.databases import file_of, is_sqlite, query
+from tests.stores.databases import is_sqlite, locked, query
 from tests.stores.world import (
     START,
     FixedClock,
@@ -26,30 +22,9 @@ from tests.stores.world import (
     told,
 )
 
-from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.run import RunStatus
 from mainspring.ports.stores import Stores
 from mainspring.stores.sqlite.database import SqliteDatabase
-
-
-@asynccontextmanager
-async def locked(url: str, endpoint: Endpoint) -> AsyncIterator[None]:
-    """Another process inside a transaction that writes this endpoint."""
-    if is_sqlite(url):
-        file = apsw.Connection(str(file_of(url)))
-        file.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        finally:
-            file.close()
-        return
-    connection = await asyncpg.connect(as_superuser(url))
-    try:
-        async with connection.transaction():
-            await connection.execute("SELECT id FROM schedule WHERE id = $1 FOR UPDATE", endpoint.id)
-            yield
-    finally:
-        await connection.close()
 
 
 async def begun(url: str) -> None:
@@ -144,3 +119,22 @@ async def test_finish_that_is_cancelled_happened_wholly_or_not_at_all(stores: St
         (True, RunStatus.RUNNING, ("run.started",)),
         (False, RunStatus.SUCCESS, ("run.started", "run.finished")),
     }
+
+
+async def test_read_that_is_cancelled_while_its_database_is_closed_ends_as_cancelled(tmp_path: Path) -> None:
+    """Another exception in its place would be one failed round of a worker, which then would never end."""
+    database = SqliteDatabase(str(tmp_path / "mainspring.db"), FixedClock())
+    is_open = asyncio.Event()
+
+    async def read() -> None:
+        async with database.reading():
+            is_open.set()
+            await asyncio.Event().wait()
+
+    reading = asyncio.create_task(read())
+    await is_open.wait()
+    await database.aclose()
+    reading.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await reading

@@ -8,8 +8,10 @@ from tests.harness.proxy import FaultProxy
 from tests.harness.waiting import until, until_true
 from tests.stores.databases import query
 
+from mainspring.stores.postgres.hosts import Hosts
 from mainspring.stores.postgres.lasting_connection import LastingConnection
 from mainspring.stores.postgres.queries import PRESENCE_CLASS, QUERIES
+from mainspring.stores.postgres.url import ConnectionUrl
 
 WORKER = "host-1-silent"
 HELD = f"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = {PRESENCE_CLASS}"
@@ -25,7 +27,9 @@ async def test_connection_over_a_network_that_went_silent_is_made_again_with_its
     async with FaultProxy(place.hostname, place.port) as proxy:
         url = shared_postgres_url.replace(f":{place.port}/", f":{proxy.port}/")
         take = QUERIES["take_presence"]
-        lasting = LastingConnection(url, "us", take, behind_bouncer=False, check_s=0.2, answer_s=0.5)
+        lasting = LastingConnection(
+            Hosts(ConnectionUrl.parse(url)), "us", take, behind_bouncer=False, check_s=0.2, answer_s=0.5
+        )
         await lasting.hold(WORKER)
         assert lasting.has_settled(0)
 
@@ -44,9 +48,15 @@ async def test_connection_over_a_network_that_went_silent_is_made_again_with_its
 
 
 async def test_connection_that_is_answered_is_kept(shared_postgres_url: str) -> None:
-    lasting = LastingConnection(shared_postgres_url, "us", QUERIES["take_presence"], behind_bouncer=False, check_s=0.01)
+    lasting = LastingConnection(
+        Hosts(ConnectionUrl.parse(shared_postgres_url)),
+        "us",
+        QUERIES["take_presence"],
+        behind_bouncer=False,
+        check_s=0.01,
+    )
     await lasting.hold(WORKER)
-    asked = "SELECT count(*), max(extract(epoch FROM state_change)) FROM pg_stat_activity WHERE query = 'SELECT 1'"
+    asked = "SELECT count(*), max(extract(epoch FROM state_change)) FROM pg_stat_activity WHERE query LIKE 'SHOW %'"
     since = time.time()
 
     async def has_been_asked_for_a_while() -> bool:
@@ -61,9 +71,11 @@ async def test_connection_that_is_answered_is_kept(shared_postgres_url: str) -> 
 
 async def test_behind_a_bouncer_no_connection_is_kept(shared_postgres_url: str) -> None:
     """What would listen is a connection that the bouncer lends to others, too."""
-    lasting = LastingConnection(shared_postgres_url, "us", QUERIES["take_presence"], behind_bouncer=True)
+    lasting = LastingConnection(
+        Hosts(ConnectionUrl.parse(shared_postgres_url)), "us", QUERIES["take_presence"], behind_bouncer=True
+    )
 
-    lasting.listen(lambda moved_to: None)
+    lasting.connect()
     await lasting.hold(WORKER)
 
     assert "postgres-listener" not in {task.get_name() for task in asyncio.all_tasks()}

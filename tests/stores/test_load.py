@@ -12,7 +12,7 @@ from tests.stores.world import FixedClock
 
 from mainspring.ports.stores import Stores
 from mainspring.workers.ticker import TickerOptions
-from mainspring.workflow.model import Workflow
+from mainspring.workflow.model import NEWEST_FORMAT, Workflow
 from mainspring.workflow.tick import partition_of
 
 DEFAULT_CAP = TickerOptions("any").executions_per_tick
@@ -68,7 +68,7 @@ async def begin(stores: Stores, workflow: Workflow, name: str, format_: int) -> 
 async def test_load_beyond_the_cap_changes_no_trace(stores: Stores, clock: FixedClock, long_run: bool) -> None:
     busy, cap = (1_600, DEFAULT_CAP) if long_run else (32, 10)
 
-    idle, loaded, turns = await play(stores, clock, busy, cap, format_=2)
+    idle, loaded, turns = await play(stores, clock, busy, cap, NEWEST_FORMAT)
 
     print(f"{busy} busy executions, {min(turns)} to {max(turns)} turns a tick")
     assert DEFAULT_CAP == 500

@@ -5,7 +5,18 @@ from datetime import datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
-from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, change, get, kinds, run_slot, told
+from tests.stores.world import (
+    START,
+    FixedClock,
+    add,
+    an_endpoint,
+    an_outcome,
+    change,
+    get,
+    kinds,
+    run_slot,
+    told,
+)
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict
@@ -15,7 +26,7 @@ from mainspring.domain.rules.apply import RuleState
 from mainspring.domain.rules.judge import Decisions, FactsWanted, RuleResult, StoredRule, decide, want
 from mainspring.domain.rules.rule import read_rule
 from mainspring.domain.rules.run_window import RunWindow
-from mainspring.domain.run import Body, Outcome, RunStatus
+from mainspring.domain.run import Body, Certificate, Outcome, RunStatus
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.changes import Change
 from mainspring.domain.schedule.cron import CRON
@@ -88,11 +99,11 @@ async def test_sleeping_sibling_is_woken_once_per_cooldown(stores: Stores, clock
     ran = []
 
     for minute in range(15):
-        for claim in await run_slot(stores, clock, saying('{"load": 4500}'), took_ms=0):
-            ran.append((minute, claim.endpoint.name))
+        for each in await run_slot(stores, clock, saying('{"load": 4500}'), took_ms=0):
+            ran.append((minute, each.endpoint.name))
         await plan(stores)
-        for claim in await run_slot(stores, clock, saying("{}"), took_ms=0):
-            ran.append((minute, claim.endpoint.name))
+        for each in await run_slot(stores, clock, saying("{}"), took_ms=0):
+            ran.append((minute, each.endpoint.name))
         await plan(stores)
         clock.tick(seconds=60)
 
@@ -262,6 +273,36 @@ async def test_rule_reads_earlier_runs_headers_hints_and_siblings(stores: Stores
     assert (await get(stores, endpoint)).interval_hint is not None
 
 
+async def test_rule_that_reads_only_the_clock_is_judged_at_the_runs_of_its_endpoint(
+    stores: Stores, clock: FixedClock
+) -> None:
+    """It is alone in its job."""
+    endpoint = an_endpoint("alone", interval_ms=3_600_000)
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when="now.getFullYear() > 2000", interval="30s")
+
+    await run_slot(stores, clock, took_ms=0)
+    await plan(stores)
+
+    assert (await get(stores, endpoint)).interval_hint is not None
+
+
+async def test_rule_notices_a_sibling_that_stopped_reporting(stores: Stores, clock: FixedClock) -> None:
+    watch, silent = an_endpoint("watch", interval_ms=60_000), an_endpoint("silent", interval_ms=60_000)
+    await add(stores, watch, silent)
+    await rule(stores, watch, when="siblings.silent.age_s > 600.0", interval="30s")
+    await run_slot(stores, clock, took_ms=0)
+    await change(stores, silent, lambda each, now: changes.pause(each, None, "", now, "user:ann", CRON))
+    await plan(stores)
+    assert (await get(stores, watch)).interval_hint is None
+
+    clock.tick(seconds=660)
+    await run_slot(stores, clock, took_ms=0)
+    await plan(stores)
+
+    assert (await get(stores, watch)).interval_hint is not None
+
+
 async def test_failures_and_history_are_those_of_each_run_of_a_page(stores: Stores, clock: FixedClock) -> None:
     endpoint = an_endpoint("failing", interval_ms=1_000)
     await add(stores, endpoint)
@@ -428,14 +469,31 @@ async def test_rehearsed_firings_are_found_behind_everything_else(stores: Stores
 
 
 async def test_rehearsed_firings_are_found_by_their_index(stores: Stores) -> None:
+    latest = 2**62
     assert isinstance(stores.sessions, SqlModelSessionStore)
     database = stores.sessions._db
     if isinstance(database, PostgresDatabase):
         async with database.statement("default") as session:
-            lines = await session._connection.fetch(f"EXPLAIN {POSTGRES['shadow_events']}", "default", None, None, 10)
+            lines = await session._connection.fetch(f"EXPLAIN {POSTGRES['shadow_events']}", "default", latest, 10)
+            indexes = await session._connection.fetch("SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%shadow%'")
     else:
         assert isinstance(database, SqliteDatabase)
         explain = f"EXPLAIN QUERY PLAN {SQLITE['shadow_events']}"
-        lines = await database.read(lambda db: list(db._db.execute(explain, ("default", None, None, 10))))
+        lines = await database.read(lambda db: list(db._db.execute(explain, ("default", latest, 10))))
+        indexes = [("event_in_shadow",)]
 
-    assert "event_in_shadow" in str(lines)
+    assert any(name in str(lines) for (name,) in indexes)  # a partition has its own
+
+
+async def test_rule_reads_the_certificate_of_a_run_that_asked_for_it(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("one")
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when='tls.days_left < 20 && tls.issuer == "CN=ca"', interval="30s")
+    certificate = Certificate("CN=shop", "CN=ca", START, 9)
+    await run_slot(stores, clock, replace(saying("{}"), certificate=certificate, address="192.0.2.1"), took_ms=0)
+
+    await plan(stores)
+
+    (known,) = await stores.planner.rules("default")
+    assert known.states[endpoint.id].fault == ""
+    assert (await get(stores, endpoint)).interval_hint is not None

@@ -1,5 +1,6 @@
 """A planner that was away judges every run by what was known when that run ended, however far it is behind."""
 
+import re
 from datetime import timedelta
 
 from tests.stores.test_planner import plan, rule, saying
@@ -91,10 +92,11 @@ async def test_health_is_counted_by_the_index_of_an_endpoints_runs(stores: Store
     database = stores.planner._db
     if isinstance(database, PostgresDatabase):
         async with database.statement() as session:
+            await session.make_room(START)
             lines = await session._connection.fetch(f"EXPLAIN {POSTGRES['health']}", *given)
     else:
         assert isinstance(database, SqliteDatabase)
         explain = f"EXPLAIN QUERY PLAN {SQLITE['health']}"
         lines = await database.read(lambda db: list(db._db.execute(explain, bound(given))))
 
-    assert "run_by_endpoint" in str(lines)
+    assert re.search("run_by_endpoint|run_[0-9_]+_endpoint_id_id_idx", str(lines))  # a partition has its own

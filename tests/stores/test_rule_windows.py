@@ -1,15 +1,18 @@
 """Windows of time that rules ask about: what a store reads for them, and that it stays bounded."""
 
+import re
 from datetime import timedelta
 
 from tests.stores.test_planner import plan, rule, saying
-from tests.stores.world import START, FixedClock, add, an_endpoint, get, kinds, run_slot, told
+from tests.stores.test_runs import a_test_run
+from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, get, kinds, run_slot, told
 
 from mainspring.domain.rules.run_window import BYTES_MAX, RUNS_MAX, RunWindow
 from mainspring.ports.stores import Stores
 from mainspring.stores.planner import SqlPlannerStore
 from mainspring.stores.postgres.database import PostgresDatabase
 from mainspring.stores.postgres.queries import QUERIES as POSTGRES
+from mainspring.stores.rows import id_floor
 from mainspring.stores.sqlite.connection import QUERIES as SQLITE
 from mainspring.stores.sqlite.connection import bound
 from mainspring.stores.sqlite.database import SqliteDatabase
@@ -75,17 +78,36 @@ async def test_window_is_bounded_by_runs_and_by_bytes_of_bodies(stores: Stores, 
     assert [each.run_id for each in before] == [each.run_id for each in bare][4:]
 
 
+async def test_window_ends_with_its_time_to_the_second_and_counts_no_test_run(
+    stores: Stores, clock: FixedClock
+) -> None:
+    endpoint = an_endpoint("often", interval_ms=10_000)
+    await add(stores, endpoint)
+    for _ in range(4):
+        await run_slot(stores, clock, took_ms=0)
+        clock.tick(seconds=10)
+    await stores.runs.add_test_run(a_test_run(endpoint), an_outcome(), [])
+    since, tens = START - timedelta(hours=1), timedelta(seconds=10)
+
+    for until in (START, START + tens, START + 3 * tens, START + timedelta(hours=1)):
+        found = await stores.planner.window(RunWindow(endpoint.id, since, until, bodies=False))
+        times = [START + number * tens for number in reversed(range(4))]
+        assert [each.finished_at for each in found] == [at for at in times if at <= until]
+
+
 async def test_window_is_read_by_the_index_of_an_endpoints_runs(stores: Stores) -> None:
-    given = ("ep_1", "run_0", "run_1", START, START, RUNS_MAX)
+    until = START + timedelta(hours=1)
+    given = ("ep_1", id_floor("run", START), id_floor("run", until), START, until, RUNS_MAX)
     assert isinstance(stores.planner, SqlPlannerStore)
     database = stores.planner._db
     if isinstance(database, PostgresDatabase):
         async with database.statement() as session:
+            await session.make_room(START)
             lines = await session._connection.fetch(f"EXPLAIN {POSTGRES['window_results']}", *given)
     else:
         assert isinstance(database, SqliteDatabase)
         explain = f"EXPLAIN QUERY PLAN {SQLITE['window_results']}"
         lines = await database.read(lambda db: list(db._db.execute(explain, bound(given))))
 
-    assert "run_by_endpoint" in str(lines)
+    assert re.search("run_by_endpoint|run_[0-9_]+_endpoint_id_id_idx", str(lines))  # a partition has its own
     assert "TEMP B-TREE" not in str(lines)

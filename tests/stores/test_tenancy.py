@@ -37,8 +37,10 @@ FOR_ALL = {
     "challenge": "of a login, before anybody is known",
     "attempt": "counts logins before anybody is known",
     "worker": "workers serve every tenant",
+    "move_change": "a move copies every tenant",
     "host_rate": "a rate holds for a host, whoever calls it",
     "outbox_position": "one reader for all events",
+    "maintenance_revision": "one number that grows with every change",
     "planner_cursor": "one reader for all events",
     "trigger_position": "one reader for all events",
     "planner_mode": "read by workers for every scope at once",
@@ -51,7 +53,7 @@ FOR_ALL = {
     "workflow_checkpoint": "signatures over a partition",
 }
 # Tables that nobody lists by tenant: rows are found by the key of what they belong to.
-NOT_LISTED = {"alert_state", "analysis", "execution_effect"}
+NOT_LISTED = {"alert_state", "analysis", "connection_token", "execution_effect", "ping_url"}
 
 
 def at(tenant_id: str, number: int) -> Endpoint:

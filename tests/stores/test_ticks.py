@@ -344,6 +344,25 @@ async def test_retention_removes_what_ended_and_says_so_in_the_chain(stores: Sto
     await assert_sound(stores)
 
 
+async def test_retention_keeps_up_while_every_tick_has_work(stores: Stores, clock: FixedClock) -> None:
+    workflow = await publish(stores, a_workflow({"end": "done"}))
+    waits = ({"wait": "1s", "visits": 99}, {"wait": "1s", "next": "s0", "visits": 99})
+    busy = await publish(stores, a_workflow(*waits, name="busy"))
+    await start(stores, busy, "busy")
+    for number in range(3):
+        await start(stores, workflow, f"x{number}")
+    ticker = a_ticker(stores, keep=timedelta(seconds=2))
+    for _ in range(5):
+        await tick(ticker, clock)
+
+    assert await ticker.sweep_once(clock.now()) == 0  # the present tick is written
+    await tick(ticker, clock)
+
+    assert await stores.flows.logs.log_ids(0) == ["busy"]
+    assert (await heads(stores))[-1][1] == ["busy", "x0", "x1", "x2"]
+    await assert_sound(stores)
+
+
 async def test_deleted_execution_and_cut_log_are_noticed(stores: Stores, store_url: str, clock: FixedClock) -> None:
     workflow = await publish(stores, a_workflow({"wait": "1s"}, {"end": "done"}))
     for name in ("x1", "x2"):

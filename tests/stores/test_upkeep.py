@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from tests.harness.postgres import Cluster
 from tests.harness.proxy import FaultProxy
-from tests.stores.databases import literal, query
+from tests.stores.databases import file_of, literal, query
 from tests.stores.world import (
     START,
     FixedClock,
@@ -28,6 +28,7 @@ from mainspring.domain.run import HttpAction, Run, RunStatus, RunTrigger
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
 from mainspring.ports.upkeep import Backlog, Retention, Swept
+from mainspring.stores.rows import id_floor
 from mainspring.stores.upkeep import ENDPOINTS_PER_LOOK
 from mainspring.wiring.stores import open_stores
 
@@ -83,6 +84,7 @@ async def test_result_of_a_run_that_was_closed_as_a_zombie_still_counts_while_no
     assert await statuses(stores) == [RunStatus.SUCCESS]
 
 
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)  # PostgreSQL drops partitions: test_history.py
 async def test_runs_older_than_wanted_go_in_batches_and_newer_ones_stay(stores: Stores, clock: FixedClock) -> None:
     await add(stores, an_endpoint())
     await run_often(stores, clock, 5)
@@ -134,7 +136,7 @@ async def test_old_events_go(stores: Stores, clock: FixedClock) -> None:
     later = START + timedelta(days=1)
     await stores.runs.add_events([Event(EventType.RUN_MISSED, later, "default")])
 
-    await sweep_all(stores, Retention(NEVER, NEVER, later, 10_000), batch=100)
+    await sweep_all(stores, Retention(NEVER, NEVER, later, 10_000, events_span=timedelta()), batch=100)
 
     assert [each.event.at for each in await stores.runs.events_after("", None, 10)] == [later]
 
@@ -231,9 +233,9 @@ async def test_surplus_never_takes_the_run_that_is_running(stores: Stores, clock
     await add(stores, endpoint)
     (live,) = (await claim(stores)).claims
     clock.tick(seconds=1)
-    test_run = Run(
-        "run_" + "f" * 20, "default", endpoint.id, START, 1, RunTrigger.TEST, "", RunStatus.SUCCESS, clock.now()
-    )
+    now = clock.now()
+    run_id = id_floor("run", now)
+    test_run = Run(run_id, "default", endpoint.id, START, 1, RunTrigger.TEST, "", RunStatus.SUCCESS, now)
     await stores.runs.add_test_run(test_run, an_outcome(), [])
 
     await sweep_all(stores, Retention(NEVER, NEVER, NEVER, 1), batch=10)
@@ -317,3 +319,35 @@ async def test_newer_schema_is_told_and_an_older_one_is_unavailable(stores: Stor
         f"the database has schema {newest + 1}, and this program knows {newest}; "
         "restart this process with the new version"
     )
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+async def test_file_gives_back_the_space_of_what_was_removed(
+    stores: Stores, store_url: str, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mainspring.stores.sqlite.upkeep.FREE_PAGES", 100)
+    await add(stores, an_endpoint())
+    await run_often(stores, clock, 5)
+    await query(store_url, "UPDATE run SET body = zeroblob(2000000)")
+    await query(store_url, "PRAGMA wal_checkpoint(TRUNCATE)")
+    before = file_of(store_url).stat().st_size
+
+    steps = await sweep_all(stores, Retention(clock.now(), NEVER, NEVER, 10_000), batch=2)
+    await query(store_url, "PRAGMA wal_checkpoint(TRUNCATE)")
+
+    assert len(steps) > 5  # a claim can come between any two
+    assert file_of(store_url).stat().st_size < before / 5
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+async def test_free_pages_that_are_soon_written_again_stay_in_the_file(
+    stores: Stores, store_url: str, clock: FixedClock
+) -> None:
+    await add(stores, an_endpoint())
+    await run_often(stores, clock, 3)
+    await query(store_url, "UPDATE run SET body = zeroblob(1000000)")
+
+    await sweep_all(stores, Retention(clock.now(), NEVER, NEVER, 10_000), batch=100)
+
+    ((free,),) = await query(store_url, "PRAGMA freelist_count")
+    assert int(str(free)) > 700

@@ -7,7 +7,7 @@ from tests.stores.flow_world import a_ticker, a_workflow, get, log_of, publish, 
 from tests.stores.world import START, FixedClock
 
 from mainspring.observe import Metrics
-from mainspring.operations.clock import clock_status, repair_clock
+from mainspring.operations.partitions import clock_status, repair_clock
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.ticker import Ticker, TickerOptions

@@ -1,7 +1,7 @@
 """A caller that answers as told, and a store that fails when told: what a worker meets, without a network."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from mainspring.domain.errors import StoreUnavailable
@@ -62,6 +62,8 @@ class FaultyStore:
         self.loses_answer_to = ""  # "claim" or "finish": does what it is asked, and then its connection is gone
         self.finishes_after_release = False  # a result is written only once other runs were given back
         self._released = asyncio.Event()
+        self.breaks = 0
+        self.pace_s = 0.0
         self.claims = 0  # how often somebody reached for work
         self.finishes = 0
         self.sleeps_s: list[float] = []
@@ -74,7 +76,8 @@ class FaultyStore:
         if self.claim_fault is not None:
             raise self.claim_fault
         batch = await self._store.claim_due(worker, limit, lease_margin_ms, caps, slow)
-        self._lose_answer_to("claim")
+        if batch.claims:
+            self._lose_answer_to("claim")
         return batch
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
@@ -93,6 +96,10 @@ class FaultyStore:
         await self._store.release(claims)
         self._released.set()
 
+    async def release_strays(self, worker: str, running: Collection[str]) -> int:
+        self._check()
+        return await self._store.release_strays(worker, running)
+
     async def expire_hints(self, limit: int) -> int:
         self._check()
         if self.expire_fault is not None:
@@ -109,6 +116,7 @@ class FaultyStore:
     def _lose_answer_to(self, what: str) -> None:
         if self.loses_answer_to == what:
             self.loses_answer_to = ""
+            self.breaks += 1
             raise StoreUnavailable("the database does not answer: its connection was lost; it is tried again")
 
     def _check(self) -> None:

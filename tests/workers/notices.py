@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
 
-from mainspring.domain.notify.subscription import DestinationKind, Subscription
+from mainspring.domain.notify.subscription import DestinationKind, Subscription, WebhookDraft
 from mainspring.domain.run import Outcome, RunStatus
 from mainspring.domain.schedule.cron import CRON
 from mainspring.event_feed import Feed
 from mainspring.observe import Metrics
-from mainspring.operations.endpoints import Desk
-from mainspring.operations.webhooks import WebhookDraft, add_webhook
+from mainspring.operations.context import Desk
+from mainspring.operations.webhooks import add_webhook
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.signing import generate_secret

@@ -19,10 +19,10 @@ from mainspring.domain.instant import FOREVER
 from mainspring.domain.rules.judge import StoredRule
 from mainspring.domain.rules.rule import read_rule
 from mainspring.domain.run import Body, RunStatus
-from mainspring.domain.schedule.changes import Act, Change
+from mainspring.domain.schedule.changes import Advice, Change
 from mainspring.outbound.model_process import ToolCaller
 from mainspring.ports.endpoints import EndpointStore
-from mainspring.ports.planner import Conversation, ProposalFilter
+from mainspring.ports.planner import Conversation, PlannerStore, ProposalFilter
 from mainspring.ports.stores import Stores
 from mainspring.simulation.vault import NoVault
 from tests.harness.waiting import until
@@ -218,7 +218,7 @@ class Unread:
         self._endpoints = endpoints
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._endpoints, name)
+        return getattr(self._planner, name)
 
     async def tenant(self, tenant_id: str) -> Tenant | None:
         raise StoreUnavailable("the database does not answer: told so; it is tried again")
@@ -331,23 +331,23 @@ async def test_session_that_is_stopped_ends_at_once(stores: Stores, watched: End
 
 
 class Crowded:
-    """The endpoints of a store, and how many changes of them were under way at once at the most."""
+    """The planner of a store, and how many commits of advice were under way at once at the most."""
 
-    def __init__(self, endpoints: EndpointStore) -> None:
-        self._endpoints = endpoints
+    def __init__(self, planner: PlannerStore) -> None:
+        self._planner = planner
         self._under_way = 0
         self.most = 0
         self.changes = 0
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._endpoints, name)
+        return getattr(self._planner, name)
 
-    async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
+    async def commit_advice(self, tenant_id: str, endpoint_id: str, advice: Advice) -> Change | None:
         self.changes += 1
         self._under_way += 1
         self.most = max(self.most, self._under_way)
         try:
-            return await self._endpoints.change_endpoints(tenant_id, ids, act)
+            return await self._planner.commit_advice(tenant_id, endpoint_id, advice)
         finally:
             self._under_way -= 1
 
@@ -358,10 +358,10 @@ async def test_sessions_write_one_thing_at_a_time_however_many_are_held(
     others = [an_endpoint(f"other-{place}", description="watch it") for place in range(3)]
     await add(stores, *others)
     await run_slot(stores, clock, an_outcome(), took_ms=0)
-    crowded = Crowded(stores.endpoints)
+    crowded = Crowded(stores.planner)
     eager = Scripted(*[("propose_interval", {"interval_ms": 20_000, "reason": "deep"})] * 20)
 
-    await analyst(replace(stores, endpoints=crowded), eager).run_once()
+    await analyst(replace(stores, planner=crowded), eager).run_once()
 
     assert crowded.changes > 15
     assert crowded.most == 1

@@ -7,6 +7,7 @@ import pytest
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.run import Body, Outcome, RunStatus
 from mainspring.observe import Metrics
+from mainspring.outbound.vault import AesVault, KeyRing
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
@@ -15,12 +16,14 @@ from mainspring.workers.effects.handlers import handlers_of
 from mainspring.workers.ticker import Ticker
 from mainspring.workflow.audit import effect_key
 from mainspring.workflow.model import Status
+from tests.actions import http_of
 from tests.stores.databases import query
 from tests.stores.flow_world import a_ticker, a_workflow, get, log_of, order, publish, start, tick
 from tests.stores.world import FixedClock, add, an_endpoint
 from tests.workers.fakes import ScriptedCaller
 
 URL = "http://127.0.0.1:8000/orders"
+VAULT = AesVault(KeyRing(bytes(32)))
 
 
 class ScriptedMailer:
@@ -43,7 +46,7 @@ class Stage:
         self.dispatcher = self.new_dispatcher()
 
     def new_dispatcher(self) -> Dispatcher:
-        errands = handlers_of(self.stores, self.caller, self.mailer, TimeOrderedIds(), "d1", frozenset())
+        errands = handlers_of(self.stores, self.caller, self.mailer, TimeOrderedIds(), VAULT, "d1", frozenset())
         return Dispatcher(self.stores.flows.effects, errands, DispatcherOptions("d1"), Metrics())
 
     async def begin(self, *steps: dict[str, Any], given: dict[str, object] | None = None) -> None:
@@ -70,8 +73,8 @@ async def test_call_goes_out_with_its_key_and_its_answer_comes_back(stage: Stage
     await stage.go_on()
 
     (request,) = stage.caller.requests
-    assert (request.slot_id, request.action.url, request.action.body) == (effect_key("x1", "s0", 1), URL, '{"n":7}')
-    headers = {header.name: header.value for header in request.action.headers}
+    assert (request.slot_id, http_of(request).url, http_of(request).body) == (effect_key("x1", "s0", 1), URL, '{"n":7}')
+    headers = {header.name: header.value for header in http_of(request).headers}
     assert headers == {"Content-Type": "application/json", "Idempotency-Key": request.slot_id}
     state = (await get(stores, "x1")).state
     assert state.steps["s0"] == {"result": {"status_code": 201, "body": {"id": 7, "share": 0.5}}}

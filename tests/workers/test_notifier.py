@@ -12,9 +12,9 @@ from standardwebhooks import Webhook as Oracle
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.notify.delivery import ATTEMPTS_MAX
-from mainspring.domain.notify.subscription import SubscriptionKind, Webhook
+from mainspring.domain.notify.subscription import SubscriptionKind, Webhook, WebhookDraft
 from mainspring.operations.subscriptions import delete_subscription, redeliver
-from mainspring.operations.webhooks import WebhookDraft, add_webhook, edit_webhook, find_webhook, test_webhook
+from mainspring.operations.webhooks import add_webhook, edit_webhook, find_webhook, test_webhook
 from mainspring.outbound.signing import generate_secret
 from mainspring.ports.notifications import DeliveryFilter, Intake
 from mainspring.ports.stores import Stores

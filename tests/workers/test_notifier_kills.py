@@ -10,7 +10,8 @@ import apsw
 import pytest
 
 from mainspring.domain.event import Event, EventType
-from mainspring.operations.webhooks import WebhookDraft, add_webhook
+from mainspring.domain.notify.subscription import WebhookDraft
+from mainspring.operations.webhooks import add_webhook
 from mainspring.outbound.signing import generate_secret
 from mainspring.ports.notifications import DeliveryFilter
 from mainspring.settings import load_settings

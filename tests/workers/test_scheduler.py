@@ -348,17 +348,20 @@ async def test_a_result_whose_acknowledgement_was_lost_is_recorded_once(stores: 
     assert (await get(stores, endpoint)).next_run_at == START + MINUTE
 
 
-async def test_a_claim_whose_acknowledgement_was_lost_is_called_when_its_lease_is_over(
-    stores: Stores, clock: FixedClock
-) -> None:
+async def test_a_claim_whose_acknowledgement_was_lost_is_called_at_once(stores: Stores) -> None:
     bench = Bench(stores)
-    await add(stores, an_endpoint())
-    bench.store.loses_answer_to = "claim"
+    held, endpoint = an_endpoint(), an_endpoint(next_run_at=START + MINUTE)
+    await add(stores, held, endpoint)
+    bench.caller.hold(held.id)
     async with bench.running():
-        await until(lambda: bench.store.claims >= 2, "it goes on")
-        assert bench.caller.requests == []
-        clock.tick(seconds=61)
-        await until(lambda: len(bench.caller.requests) == 1, "the slot is called")
+        await until(lambda: len(bench.caller.requests) == 1, "the first call starts")
+        bench.store.loses_answer_to = "claim"
+        await change(stores, endpoint, requested())
+        await until(lambda: len(bench.caller.requests) == 2, "the slot is called")
+        await bench.caller.let_go(held.id)
+
+    assert await bench.statuses(endpoint) == [RunStatus.ABANDONED, RunStatus.SUCCESS]
+    assert await bench.statuses(held) == [RunStatus.SUCCESS]
 
 
 async def test_a_result_is_dropped_when_its_lease_is_over_before_the_store_is_back(
@@ -381,6 +384,22 @@ async def test_a_result_is_dropped_when_its_lease_is_over_before_the_store_is_ba
     first, second = bench.caller.requests
     assert (second.slot_id, second.attempt) == (first.slot_id, 2)
     assert await bench.statuses() == [RunStatus.ABANDONED, RunStatus.SUCCESS]
+
+
+async def test_a_result_whose_lease_is_over_outlasts_a_short_failure_of_the_store(stores: Stores) -> None:
+    bench = Bench(stores, lease_margin_ms=100)
+    await add(stores, an_endpoint(action=HttpAction(url="http://127.0.0.1:9/", timeout_ms=100)))
+    bench.caller.hold()
+    async with bench.running():
+        await until(lambda: len(bench.caller.requests) == 1, "the call starts")
+        bench.store.is_away = True
+        await bench.caller.let_go()
+        await until(lambda: bench.store.finishes == 2, "it is tried again, after its lease")
+        bench.store.is_away = False
+        await until(lambda: bench.scheduler.in_flight == 0, "the result is written")
+
+    assert bench.metrics.dropped == 0
+    assert await bench.statuses() == [RunStatus.SUCCESS]
 
 
 async def test_a_result_that_comes_after_a_takeover_is_superseded_and_moves_nothing(

@@ -4,7 +4,8 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from msgspec.structs import replace
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.usage import RequestUsage
 
@@ -20,6 +21,8 @@ from mainspring.simulation.vault import NoVault
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
 from mainspring.workers.circuit_breaker import CircuitBreaker
+from mainspring.workers.session_tools import REPLY_CHARS_MAX as TOLD_CHARS_MAX
+from mainspring.workers.session_tools import RESULT_MAX
 from mainspring.workers.throttle import Throttle
 from tests.stores.world import START, FixedClock, add, an_endpoint, change, edited, get
 from tests.workers.sessions import DONE, Scripted, Step, analyst, only_session
@@ -42,6 +45,30 @@ async def test_proposal_against_a_person_is_refused_in_words_and_on_the_endpoint
     assert (found.paused_until, found.pause_reason) == (until, "rebuild")
     assert found.refused_advice is not None
     assert (found.refused_advice.author, found.refused_advice.does) == ("model:scripted", "wake")
+
+
+@pytest.mark.parametrize("mode", ["shadow", "ask"])
+async def test_refusal_is_not_noted_where_nothing_is_applied(stores: Stores, watched: Endpoint, mode: str) -> None:
+    await change(stores, watched, lambda each, now: changes.pause(each, None, "rebuild", now, "user:ann", CRON))
+    await stores.planner.set_mode("all", mode, Event(EventType.PLANNER_MODE_SET, START, "default"))
+    before = await get(stores, watched)
+
+    await analyst(stores, Scripted(("pause_until", {"until": None, "reason": "needed"}), DONE)).run_once()
+
+    assert (await only_session(stores)).detail.tool_calls[0].result.startswith("refused: ann paused 'watched'")
+    assert await get(stores, watched) == before
+
+
+async def test_proposal_leaves_a_parked_sibling_as_it_is(stores: Stores, watched: Endpoint) -> None:
+    sibling = await stores.endpoints.endpoint("default", "sibling")
+    assert sibling is not None
+    await change(stores, sibling, lambda each, now: changes.Change(replace(each, parked_at=now, next_run_at=None)))
+    parked = await get(stores, sibling)
+    given = {"interval_ms": 20_000, "reason": "deep", "target": "sibling"}
+
+    await analyst(stores, Scripted(("propose_interval", given), DONE)).run_once()
+
+    assert await get(stores, sibling) == parked
 
 
 @pytest.mark.parametrize("mode", ["off", "shadow", "ask"])
@@ -124,6 +151,60 @@ async def test_proposal_after_the_switch_changes_nothing(stores: Stores, watched
 
     assert (await get(stores, watched)).interval_hint is None
     assert (await only_session(stores)).detail.tool_calls[0].result.startswith("refused: the planner is off for")
+
+
+@pytest.mark.parametrize("mode", ["off", "shadow", "ask"])
+async def test_switch_of_the_sessions_own_endpoint_also_protects_its_siblings(
+    stores: Stores, watched: Endpoint, mode: str
+) -> None:
+    sibling = await stores.endpoints.endpoint("default", "sibling")
+    assert sibling is not None
+    steps = [("propose_interval", {"interval_ms": 20_000, "reason": "deep", "target": "sibling"}), DONE]
+
+    async def late(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        scope = f"endpoint:{watched.id}"
+        await stores.planner.set_mode(scope, mode, Event(EventType.PLANNER_MODE_SET, START, "default"))
+        return ModelResponse([ToolCallPart(*steps.pop(0))])
+
+    await analyst(stores, late, switch_s=3_600.0).run_once()
+
+    assert await get(stores, sibling) == sibling
+    assert len((await only_session(stores)).detail.tool_calls) == 1
+
+
+@pytest.mark.parametrize("mode", ["shadow", "ask"])
+async def test_session_that_began_in_a_stricter_mode_stays_in_it(stores: Stores, watched: Endpoint, mode: str) -> None:
+    """Its record says in which mode it ran."""
+    steps = [("propose_interval", {"interval_ms": 20_000, "reason": "deep"}), DONE]
+    await stores.planner.set_mode("all", mode, Event(EventType.PLANNER_MODE_SET, START, "default"))
+    before = await get(stores, watched)
+
+    async def late(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        await stores.planner.set_mode("all", "live", Event(EventType.PLANNER_MODE_SET, START, "default"))
+        return ModelResponse([ToolCallPart(*steps.pop(0))])
+
+    await analyst(stores, late).run_once()
+
+    assert await get(stores, watched) == before
+    assert (await only_session(stores)).mode == mode
+
+
+async def test_reply_to_the_model_is_cut_to_its_budget(stores: Stores, watched: Endpoint) -> None:
+    """A job of many siblings with long descriptions; the record keeps less than the model gets."""
+    await add(stores, *(an_endpoint(f"sibling-{place}", description="x" * 2_000) for place in range(99)))
+    replies: list[str] = []
+
+    async def curious(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        returned = [part for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
+        replies.extend(str(part.content) for part in returned)
+        return ModelResponse([ToolCallPart(*(DONE if returned else ("get_sibling_latest_responses", {})))])
+
+    session = await analyst(stores, curious).look(watched)
+
+    assert session is not None
+    assert replies[0].endswith(" ... cut; ask for less")
+    assert len(replies[0]) == TOLD_CHARS_MAX + len(" ... cut; ask for less")
+    assert len(session.detail.tool_calls[0].result) <= RESULT_MAX
 
 
 async def test_every_call_is_recorded_with_its_arguments_as_json(stores: Stores, watched: Endpoint) -> None:
@@ -264,6 +345,22 @@ async def test_session_that_ends_in_silence_is_incomplete(stores: Stores, watche
     assert (session.status, session.detail.warnings) == ("incomplete", ("missing_final_tool", "missing_reasoning"))
 
 
+async def test_failed_session_is_an_event_with_its_status_and_reason(stores: Stores, watched: Endpoint) -> None:
+    """Alerts about the model are made from it."""
+
+    class Away:
+        name = "away"
+
+        async def converse(self, *_: object) -> Conversation:
+            return Conversation(fault="401 wrong key", status_code=401)
+
+    await Analyst(stores, Away(), NoVault(), TimeOrderedIds(), CRON, AnalystOptions("a")).look(watched)
+
+    found = [each.event for each in await stores.runs.events_after("", "default", 100)]
+    (told,) = [each for each in found if each.type is EventType.PLANNER_ANALYSED]
+    assert (told.data["status"], told.data["note"]) == ("failed", "401 wrong key")
+
+
 def test_breaker_rests_after_refusals_and_honours_retry_after() -> None:
     breaker = CircuitBreaker()
     breaker.heard(Conversation(status_code=503, fault="503"), 0.0)
@@ -276,6 +373,17 @@ def test_breaker_rests_after_refusals_and_honours_retry_after() -> None:
     assert breaker.rests_for_s(400.0) == 900.0
     breaker.heard(Conversation(status_code=400, fault="400"), 2_000.0)  # a request that it refused, not a bad server
     assert breaker.rests_for_s(2_000.0) == 0.0
+
+
+def test_breaker_rests_twice_as_long_after_each_refusal_up_to_a_bound() -> None:
+    breaker, rests = CircuitBreaker(), []
+    for _ in range(7):
+        breaker.heard(Conversation(status_code=500, fault="500"), 0.0)
+        rests.append(breaker.rests_for_s(0.0))
+    assert rests == [30.0, 60.0, 120.0, 240.0, 480.0, 900.0, 900.0]
+
+    breaker.heard(Conversation(status_code=503, fault="503", retry_after_s=10.0**9), 0.0)
+    assert breaker.rests_for_s(0.0) == 86_400.0
 
 
 async def test_no_session_is_begun_while_the_models_server_rests(stores: Stores, watched: Endpoint) -> None:

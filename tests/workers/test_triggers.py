@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Body, RunStatus
 from mainspring.domain.schedule.cron import CRON
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.workflows import publish_workflow, start_execution
 from mainspring.outbound.vault import AesVault, KeyRing
 from mainspring.ports.stores import Stores

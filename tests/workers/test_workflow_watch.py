@@ -6,6 +6,8 @@ from mainspring.outbound.checkpoints import CheckpointSigner
 from mainspring.outbound.vault import KeyRing
 from mainspring.ports.stores import Stores
 from mainspring.ports.workflow_health import read_workflow_health
+from mainspring.settings import Settings
+from mainspring.workers.ticker import options_of
 from mainspring.workers.workflow_watch import WorkflowWatch
 from mainspring.workflow.model import Status
 from tests.stores.flow_world import a_ticker, a_workflow, get, publish, start, tick
@@ -54,6 +56,14 @@ async def test_ticker_that_owns_some_partitions_adopts_none(stores: Stores, cloc
     await tick(a_ticker(stores, "one", (0,)), clock, 30)
 
     assert {(await get(stores, name)).status for name in names} >= {Status.PENDING}
+
+
+def test_ticker_adopts_unless_its_partitions_are_named() -> None:
+    lowered = options_of(Settings(workflow_partitions=1), "one")
+    owning = options_of(Settings(workflow_partitions=4, workflow_partitions_owned=(0, 2)), "one")
+
+    assert (lowered.partitions, lowered.adopts) == ((0,), True)
+    assert (owning.partitions, owning.adopts) == ((0, 2), False)
 
 
 async def test_executions_without_a_writer_are_reported_and_so_is_their_recovery(

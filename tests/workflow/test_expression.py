@@ -119,3 +119,14 @@ def test_loop_in_pieces_gives_what_a_loop_in_one_piece_gives(text: str) -> None:
     assert evaluate(text, Values(data, frozenset(), in_pieces=True), size) == evaluate(
         text, Values(data, frozenset()), size
     )
+
+
+def test_loops_side_by_side_cost_their_sum_since_format_3() -> None:
+    text = "input.l.exists(x, x == vars.k) && input.l.filter(y, y > vars.k).size() > vars.k"
+    data: dict[str, object] = {"input": {"l": list(range(30))}, "vars": {"k": 2}}
+
+    before = evaluate(text, Values(data, frozenset()), 130)
+
+    assert isinstance(before, Failure)
+    assert "may touch" in before.text  # as logs of format 2 have it
+    assert evaluate(text, Values(data, frozenset(), in_pieces=True), 130) is True

@@ -13,6 +13,7 @@ import { onSessionOver, Problem, unreachable } from "./api/client";
 import { plannerQuery } from "./api/planner";
 import {
   activityQuery,
+  callsQuery,
   decisionQuery,
   endpointQuery,
   endpointsQuery,
@@ -29,7 +30,7 @@ import {
 import { onReachedAgain } from "./api/reach";
 import { forgetVisit, sessionQuery, wasHere } from "./api/session";
 import { addressOf, ownAddress, pathOf, tabTenant } from "./api/tenant";
-import type { EndpointFilters, EventFilters, ExecutionFilters, RunFilters } from "./api/types";
+import type { CallFilters, EndpointFilters, EventFilters, ExecutionFilters, RunFilters } from "./api/types";
 import { executionQuery, executionsQuery, workflowQuery, workflowsQuery } from "./api/workflows";
 import { Broken, Missing, PendingPage } from "./parts/Outcomes";
 import { afterPaint } from "./shell/afterPaint";
@@ -186,6 +187,12 @@ const endpointEdit = createRoute({
   ]),
   component: lazyRouteComponent(() => import("./pages/EndpointEdit"), "EndpointEdit"),
 });
+const calls = createRoute({
+  ...page("/calls"),
+  ...reading<object, CallFilters>((client, _, filters) => [client.prefetchInfiniteQuery(callsQuery(filters))]),
+  validateSearch: only<CallFilters>("state"),
+  component: lazyRouteComponent(() => import("./pages/Calls"), "Calls"),
+});
 const jobs = createRoute({
   ...page("/jobs"),
   ...reading((client) => [client.prefetchQuery(jobsQuery)]),
@@ -268,6 +275,7 @@ const tree = root.addChildren([
     endpointNew,
     endpoint,
     endpointEdit,
+    calls,
     jobs,
     runs,
     run,

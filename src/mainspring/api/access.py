@@ -13,8 +13,8 @@ from mainspring.api.problems import HttpProblem
 from mainspring.api.query_parameters import refuse_unknown
 from mainspring.domain.access.audit import INSTALLATION
 from mainspring.domain.access.scope import Principal, Scope
-from mainspring.domain.errors import Forbidden, NotAuthenticated
-from mainspring.operations.endpoints import Desk
+from mainspring.domain.errors import Forbidden, NotAuthenticated, NotFound
+from mainspring.operations.context import Desk
 from mainspring.operations.login import principal_of_key, principal_of_visit, visit_of
 
 VISITOR = "visitor"
@@ -25,14 +25,16 @@ async def recognise(request: Request) -> Principal:
     """The principal of a request, by its API key or its session. Raises NotAuthenticated.
 
     A session acts in the tenant that `X-Mainspring-Tenant` names, among those of its user; otherwise in the user's
-    default. A browser's EventSource cannot send headers, so a stream also accepts `?tenant=`. In a demo every request
-    comes from its visitor, whatever cookies of other servers on this machine the browser sends.
+    default. A key acts in its own tenant and names no other. A browser's EventSource cannot send headers, so a stream
+    also accepts `?tenant=`. In a demo every request comes from its visitor, whatever cookies of other servers on this
+    machine the browser sends.
     """
     context: Context = request.app.state.context
     stores = context.stores
     authorization = request.headers.get("authorization", "")
     if context.demo is not None and not authorization:
         return Principal(context.settings.tenant, VISITOR, frozenset(Scope))
+    wanted = request.headers.get(TENANT_HEADER, "") or request.query_params.get("tenant", "")
     token = cookies.session_token(request)
     if authorization and token:
         raise HttpProblem("malformed-request", "both an API key and a session were sent; send only one of them")
@@ -40,13 +42,19 @@ async def recognise(request: Request) -> Principal:
         kind, _, key = authorization.partition(" ")
         if kind.lower() != "bearer":
             raise NotAuthenticated("the header Authorization is not `Bearer <key>`; send an API key in that form")
-        return await principal_of_key(stores, key.strip())
+        return _in_its_tenant(await principal_of_key(stores, key.strip()), wanted)
     if not token:
         raise NotAuthenticated("no API key or session was sent; send `Authorization: Bearer <key>`, or log in")
     visit = await visit_of(stores, token)
     request.state.visit = visit
-    wanted = request.headers.get(TENANT_HEADER, "") or request.query_params.get("tenant", "")
     return principal_of_visit(visit, wanted)
+
+
+def _in_its_tenant(principal: Principal, wanted_tenant: str) -> Principal:
+    """A key has one tenant: a request that names another one is refused, and does not act in the key's own."""
+    if wanted_tenant not in ("", principal.tenant_id):
+        raise NotFound("tenant", wanted_tenant, (principal.tenant_id,))
+    return principal
 
 
 async def operating(request: Request, principal: Annotated[Principal, Depends(recognise)]) -> Desk:

@@ -7,17 +7,22 @@ from fastapi.routing import iter_route_contexts
 
 from mainspring import __version__
 from mainspring.api import frontend, idempotency, problems, schema
+from mainspring.api.callbacks import CallbackDoor
 from mainspring.api.compression import Compression
 from mainspring.api.context import Context
 from mainspring.api.event_stream import Blocks
 from mainspring.api.middleware import RequestMiddleware
 from mainspring.api.origin import OwnPagesOnly
+from mainspring.api.pings import PingDoor
 from mainspring.api.rate_limit import Limits
 from mainspring.api.routes import (
     alerts,
     auth,
     bulk,
+    calendars,
+    calls,
     config,
+    connections,
     dashboard,
     demo,
     endpoint_actions,
@@ -28,8 +33,11 @@ from mainspring.api.routes import (
     hints,
     jobs,
     keys,
+    kinds,
+    maintenance,
     partitions,
     passkeys,
+    ping_urls,
     planner,
     proposals,
     reference_pages,
@@ -45,12 +53,19 @@ from mainspring.api.routes import (
     webhooks,
     workflows,
 )
+from mainspring.operations.callbacks import CallbackIntake
+from mainspring.operations.pings import PingIntake
 
 PREFIX = "/api/v1"
 ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
     jobs.router,
+    connections.router,
+    calendars.router,
     endpoints.router,
     endpoint_actions.router,
+    ping_urls.router,
+    calls.router,
+    kinds.router,
     hints.router,
     rules.router,
     planner.router,
@@ -66,6 +81,7 @@ ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
     partitions.router,
     webhooks.router,
     alerts.router,
+    maintenance.router,
     dashboard.router,
     demo.router,
     config.router,
@@ -85,6 +101,8 @@ def furnish(app: FastAPI, context: Context) -> None:
     app.state.context = context
     app.state.limits = Limits(settings.api_requests_per_minute, settings.api_requests_per_minute_of_tenant)
     app.state.blocks = Blocks()
+    app.state.pings = PingIntake(context.stores)
+    app.state.callbacks = CallbackIntake(context.stores, lambda: context.desk("", "callback").vault)
     app.state.streams = Counter()
     app.state.closed_hours = dashboard.ClosedHours()
 
@@ -105,6 +123,8 @@ def make_app(context: Context) -> FastAPI:
     app.add_middleware(Compression)
     app.add_middleware(OwnPagesOnly, public_url=settings.public_url)
     app.add_middleware(RequestMiddleware, allowed_hosts=settings.allowed_hosts)
+    app.add_middleware(CallbackDoor)
+    app.add_middleware(PingDoor)  # both before all others: pings are many, and no log line shows their tokens
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)

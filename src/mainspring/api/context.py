@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 
 from mainspring.domain.notify.subscription import DestinationKind
 from mainspring.event_feed import Feed
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.rule_draft import Drafter
 from mainspring.operations.single_sign_on import Issuer
 from mainspring.ports.notifications import Messenger

@@ -4,7 +4,7 @@ import json
 
 from mainspring.api.problems import HttpProblem
 from mainspring.domain.errors import Misconfigured
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 
 
 def seal_cursor(desk: Desk, kind: str, *place: str) -> str:
@@ -13,17 +13,19 @@ def seal_cursor(desk: Desk, kind: str, *place: str) -> str:
 
 
 def open_cursor(desk: Desk, kind: str, cursor: str | None) -> list[str] | None:
-    """The encrypted position; None without a cursor. Raises ApiError for a cursor of another list."""
+    """The encrypted position; None without a cursor. Raises HttpProblem for a cursor of another list."""
     if cursor is None:
         return None
     try:
         place: list[str] = json.loads(desk.vault.open(cursor, _context(desk, kind)))
     except (Misconfigured, UnicodeEncodeError):
-        detail = "this cursor does not belong to this list; omit it to start from the beginning"
-        raise HttpProblem(
-            "malformed-request", detail, errors=({"parameter": "cursor", "in": "query", "detail": detail},)
-        ) from None
+        raise broken_cursor() from None
     return place
+
+
+def broken_cursor() -> HttpProblem:
+    detail = "this cursor does not belong to this list; omit it to start from the beginning"
+    return HttpProblem("malformed-request", detail, errors=({"parameter": "cursor", "in": "query", "detail": detail},))
 
 
 def _context(desk: Desk, kind: str) -> str:

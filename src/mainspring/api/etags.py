@@ -12,7 +12,7 @@ from mainspring.domain.instant import rfc3339
 
 IfMatch = Annotated[
     str | None,
-    Header(max_length=1_000, description="The ETag that was read; where it is no longer the present one: 412."),
+    Header(max_length=1_000, description="The ETag that was read. If it is outdated, the response is 412."),
 ]
 
 

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from mainspring.domain.event import EventType, StoredEvent
 from mainspring.event_feed import CutOff, Feed, Step
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.views.event import EventView
 
 RETRY_MS = 2_000  # how long a client waits before it reconnects

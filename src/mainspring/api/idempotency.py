@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mainspring.api.problems import HttpProblem
 from mainspring.domain.access.sealing import answer_place
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 
 HEADER = "idempotency-key"
 WRITES = ("POST", "PUT", "PATCH", "DELETE")

@@ -29,17 +29,26 @@ from mainspring.domain.text import spelled_out
 BODY_MAX = 256_000
 BODIES_MAX = {  # bodies of these paths may be larger, or need not be as large
     "/api/v1/config/apply": 1_000_000,
+    "/api/v1/calls": 1_000_000,  # the most calls at once, with 500 bytes each
     "/api/v1/workflows": 600_000,
     "/api/v1/executions": 600_000,
     "/api/v1/endpoints": 600_000,
     "/api/v1/simulations": 600_000,
+    "/mcp": 600_000,  # its tools create endpoints and workflows too
     "/api/v1/auth/": 16_000,  # no authentication required
 }
 BODY_TIMEOUT_S = 30
 ONCE = (b"authorization", b"host", b"content-type", b"content-length", b"content-encoding", b"idempotency-key")
 QUIET = ("/healthz", "/readyz", "/metrics")  # requested all the time, by name or by address
 API = "/api/v1/"
-NAMED = ("endpoints", "jobs", "webhooks", "alerts")  # resources whose names may contain a slash
+NAMED = (
+    "endpoints",
+    "jobs",
+    "webhooks",
+    "alerts",
+    "maintenance",
+    "calendars",
+)  # resources whose names may contain a slash
 CONTENT_SECURITY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -96,7 +105,7 @@ class RequestMiddleware:
                 raise HttpProblem(
                     "malformed-request", f"{scope['method']} requests have no body; remove it", headers=_CLOSE
                 )
-            if body and scope["path"].startswith("/api/"):
+            if body and scope["path"].startswith(("/api/", "/mcp")):
                 _check_body(headers, body)
         except HttpProblem as fault:
             request_id = scope["state"]["request_id"]

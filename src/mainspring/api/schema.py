@@ -24,6 +24,8 @@ Document = dict[str, Any]  # FastAPI's name for it
 TAGS = {
     "jobs": "Named groups of endpoints, paused and archived together.",
     "endpoints": "What is called and when: a URL with its schedule, limits and state.",
+    "calendars": "Calendars: named sets of days on which endpoints run, or do not.",
+    "connections": "Named base URLs with credentials, TLS and proxy settings that endpoints share.",
     "hints": "Expiring advice that changes when an endpoint runs.",
     "rules": "Conditions on responses and the actions they trigger.",
     "planner": "Modes of the planner, results of shadow mode, and spending.",
@@ -38,6 +40,7 @@ TAGS = {
     "partitions": "Partitions of workflows with one writer each, and their proofs; for operators.",
     "webhooks": "External receivers of events, and their deliveries.",
     "alerts": "Notify people when something fails, recovers, is late or exceeds a quota.",
+    "maintenance": "Maintenance windows: when runs are skipped or not counted, and alerts are silent.",
     "dashboard": "Counts and lists for an overview.",
     "tenant": "Quotas and usage.",
     "auth": "Log in and out, and identify the caller.",

@@ -5,6 +5,12 @@ number before the first request.
 
 The rule that must not break: no client can use up what the scheduler of the same process needs. A request has a minute
 to arrive, and half of the files that the process may open are not for connections to it.
+
+A stop answers what was sent before it:
+1. Accept the connections that wait in the queue of the socket, and read what has arrived. Closing first would reset
+   them without an answer.
+2. Close the socket, and connections between two requests. A connection without a request has half a second to send one.
+3. Wait for the responses in progress, up to GRACE_S. The rest is answered with 503.
 """
 
 import asyncio
@@ -22,6 +28,8 @@ from mainspring.domain.errors import Misconfigured
 
 GRACE_S = 3  # an open stream must not delay the process; runs have a separate grace
 CLOSING_S = 0.5
+ASKING_S = 0.5  # at a stop, for the first request of a connection that was just made
+PASSES = 20  # of the event loop: it accepts a waiting connection and reads its request within five
 BACKLOG = 256  # accepted at once, before any is counted
 ARRIVAL_S = 60.0  # for head and body together; responses may take any time
 FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -83,6 +91,7 @@ class _Connection(H11Protocol):
     """
 
     _deadline: asyncio.TimerHandle | None = None
+    _is_last = False  # whether the next request is the last one
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -94,6 +103,8 @@ class _Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         cycle = self.cycle  # of the current or the last request
+        if cycle is not None and self._is_last:
+            cycle.keep_alive = False
         if cycle is None or cycle.more_body or cycle.response_complete:
             self._expect()
         else:
@@ -102,6 +113,16 @@ class _Connection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect_nothing()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        if self.transport.is_closing():
+            return
+        has_asked: bool = self.cycle is not None
+        if not has_asked and not self._is_last:
+            self._is_last = True
+            self.loop.call_later(ASKING_S, self.shutdown)
+        else:
+            super().shutdown()
 
     def _expect(self) -> None:
         if self._deadline is None:
@@ -123,9 +144,13 @@ class _Server(uvicorn.Server):
         self._on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for _ in range(PASSES):
+            await asyncio.sleep(0)
         cutting = asyncio.create_task(self._cut_the_stuck())
         try:
             await super().shutdown(sockets)
+            if self.server_state.tasks:  # they were cancelled, and say so to their clients
+                await asyncio.wait(tuple(self.server_state.tasks), timeout=CLOSING_S)
         finally:
             cutting.cancel()
 

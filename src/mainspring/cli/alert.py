@@ -6,84 +6,49 @@ import typer
 
 from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all, current_settings, fail_unless
 from mainspring.cli.endpoint_output import note_if_managed
-from mainspring.cli.output import Output, say, show_json
+from mainspring.cli.output import Output, answer, say, show_json
 from mainspring.cli.remote import PAGE, read_deliveries
-from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.cli.setting_options import AlertCommand, as_sent, read_settings
+from mainspring.cli.table import Column, show_fields, show_list
 from mainspring.cli.webhook import DeliveriesThatAre, read_delivery_status, show_deliveries
-from mainspring.domain.duration import format_duration, parse_duration_ms
+from mainspring.domain.duration import format_duration
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.notify.subscription import Destination
     from mainspring.domain.run import Outcome
-    from mainspring.operations.endpoints import Desk
-    from mainspring.views.notification import AlertView, DeliveryView
+    from mainspring.operations.context import Desk
+    from mainspring.views.notification import DeliveryView
 
 app = CommandApp("Alerts: notify people of failures and recoveries.")
 
 AlertName = Annotated[str, typer.Argument(metavar="ALERT", help="Name or id of the alert.")]
-To = Annotated[
-    list[str] | None,
-    typer.Option("--to", metavar="WAY", help="Email address, http(s) URL, or apprise URL; repeatable."),
-]
-On = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--on",
-        metavar="KIND",
-        help="failing, recovered, parked, late, quota, webhook_disabled, stopped, advice_paused, "
-        "model_failing, overdue, proposal_waiting; repeatable. Default: the first three.",
-    ),
-]
-Failures = Annotated[
-    int | None, typer.Option("--failures", help="Consecutive failures until an endpoint counts as failing.")
-]
-OfEndpoint = Annotated[str | None, typer.Option("--endpoint", help="Only this endpoint; '' for all.")]
-OfJob = Annotated[str | None, typer.Option("--job", help="Only the endpoints of this job; '' for all.")]
-Cooldown = Annotated[
-    str | None,
-    typer.Option("--cooldown", metavar="DURATION", help="Minimum time between two messages about one subject."),
-]
-QuietHours = Annotated[
-    str | None, typer.Option("--quiet", metavar="HH:MM-HH:MM", help="Quiet hours, without messages.")
-]
-Zone = Annotated[str | None, typer.Option("--timezone", help="Time zone of the quiet hours; default UTC.")]
-During = Annotated[
-    str | None,
-    typer.Option("--during-quiet", metavar="digest|drop", help="Send one digest afterwards, or drop the messages."),
-]
-Description = Annotated[str | None, typer.Option("--description", help="Description.")]
 
 
-@app.command("add")
+@app.command("add", AlertCommand)
 def add(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the alert.")],
-    to: To = None,
-    on: On = None,
-    failures: Failures = None,
-    endpoint: OfEndpoint = None,
-    job: OfJob = None,
-    cooldown: Cooldown = None,
-    quiet: QuietHours = None,
-    timezone: Zone = None,
-    during_quiet: During = None,
-    description: Description = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Create an alert, which sends one message per change of state."""
-    from mainspring.operations.alerts import AlertDraft, add_alert
+    from msgspec.structs import replace
+
+    from mainspring.domain.config_field import values_of
+    from mainspring.domain.notify.subscription import ALERT_FIELDS, AlertDraft
+    from mainspring.operations.alerts import add_alert
     from mainspring.views.notification import AlertView
     from mainspring.wiring.outbound import open_messengers
 
-    given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
-    draft = AlertDraft(**{"name": name, "to": (), **given})  # type: ignore[arg-type]  # fields of the draft
+    given = read_settings(ALERT_FIELDS, context.obj)
+    draft = replace(AlertDraft(name, ()), **values_of(ALERT_FIELDS, given))
     messengers = open_messengers(current_settings())
     alert = ask_for(
         AlertView,
         lambda desk: add_alert(desk, messengers, draft),
-        lambda client: client.alerts.create(**_plain({"name": name, "to": (), **given})),
+        lambda client: client.alerts.create(name=name, **as_sent({"to": (), **given})),
     )
-    _said(alert, output, f"added alert {alert.name!r}; try it: mainspring alert test {alert.name!r}")
+    answer(alert, output, f"added alert {alert.name!r}; try it: mainspring alert test {alert.name!r}")
 
 
 @app.command("list")
@@ -98,12 +63,9 @@ def list_alerts(output: OutputOption = Output.TABLE) -> None:
         lambda desk: list_subscriptions(desk, SubscriptionKind.ALERT),
         lambda client: client.alerts.list()["items"],
     )
-    if output is Output.JSON:
-        show_json(found)
-        return
     rows = [(alert.name, alert.state, ", ".join(alert.kinds), ", ".join(alert.to)) for alert in found]
     columns = (Column("ALERT", can_cut=True), Column("STATE"), Column("TELLS", can_cut=True), Column("TO", tail=True))
-    show_table(columns, rows, "No alerts yet. Add one: mainspring alert add ops --to ops@example.com")
+    show_list(found, output, columns, rows, "No alerts yet. Add one: mainspring alert add ops --to ops@example.com")
 
 
 @app.command("show")
@@ -133,42 +95,31 @@ def show(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     show_fields(pairs)
 
 
-@app.command("edit")
+@app.command("edit", AlertCommand)
 def edit(
+    context: typer.Context,
     name: AlertName,
-    to: To = None,
-    on: On = None,
-    failures: Failures = None,
-    endpoint: OfEndpoint = None,
-    job: OfJob = None,
-    cooldown: Cooldown = None,
-    quiet: QuietHours = None,
-    timezone: Zone = None,
-    during_quiet: During = None,
-    description: Description = None,
     rename: Annotated[str | None, typer.Option("--name", help="New name.")] = None,
-    enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Enable or disable the alert.")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Change an alert; a destination given as `alert show` shows it stays unchanged."""
     from msgspec.structs import replace
 
+    from mainspring.domain.config_field import values_of
+    from mainspring.domain.notify.subscription import ALERT_FIELDS
     from mainspring.operations.alerts import edit_alert
     from mainspring.views.notification import AlertView
     from mainspring.wiring.outbound import open_messengers
 
-    given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
-    if rename is not None:
-        given["name"] = rename
-    if enabled is not None:
-        given["enabled"] = enabled
+    given = read_settings(ALERT_FIELDS, context.obj | {"name": rename})
+    values = values_of(ALERT_FIELDS, given)
     messengers = open_messengers(current_settings())
     alert = ask_for(
         AlertView,
-        lambda desk: edit_alert(desk, messengers, name, lambda draft: replace(draft, **given)),
-        lambda client: client.alerts.update(name, **_plain(given)),
+        lambda desk: edit_alert(desk, messengers, name, lambda draft: replace(draft, **values)),
+        lambda client: client.alerts.update(name, **as_sent(given)),
     )
-    _said(alert, output, f"changed alert {alert.name!r}")
+    answer(alert, output, f"changed alert {alert.name!r}")
     note_if_managed(alert.name, alert.managed_by)
 
 
@@ -184,10 +135,7 @@ def delete(name: AlertName, output: OutputOption = Output.TABLE) -> None:
         lambda desk: delete_subscription(desk, SubscriptionKind.ALERT, name),
         lambda client: client.alerts.delete(name),
     )
-    if output is Output.JSON:
-        show_json(gone)
-    else:
-        say(f"deleted alert {gone.name!r}")
+    answer(gone, output, f"deleted alert {gone.name!r}")
 
 
 @app.command("test")
@@ -200,7 +148,7 @@ def send_test(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     settings = current_settings()
 
     async def work(desk: "Desk") -> list[tuple["Destination", "Outcome"]]:
-        caller = open_caller(settings, desk.vault)
+        caller = open_caller(settings, desk.vault, desk.stores)
         try:
             return await test_alert(desk, caller, open_messengers(settings), name)
         finally:
@@ -242,42 +190,3 @@ def deliveries(
         return read_deliveries(client, found, count, in_full=output is Output.JSON)
 
     show_deliveries(ask(work, remotely), output)
-
-
-def _given(
-    to: list[str] | None,
-    on: list[str] | None,
-    failures: int | None,
-    endpoint: str | None,
-    job: str | None,
-    cooldown: str | None,
-    quiet: str | None,
-    timezone: str | None,
-    during_quiet: str | None,
-    description: str | None,
-) -> dict[str, object]:
-    values: dict[str, object] = {
-        "to": None if to is None else tuple(to),
-        "kinds": None if on is None else tuple(part.strip() for text in on for part in text.split(",")),
-        "failures": failures,
-        "endpoint": endpoint,
-        "job": job,
-        "cooldown": None if cooldown is None else parse_duration_ms(cooldown, field="cooldown", min_ms=0),
-        "quiet": quiet,
-        "timezone": timezone,
-        "during_quiet": during_quiet,
-        "description": description,
-    }
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _plain(given: dict[str, object]) -> dict[str, Any]:
-    """In the form of the API."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
-
-
-def _said(alert: "AlertView", output: Output, sentence: str) -> None:
-    if output is Output.JSON:
-        show_json(alert)
-    else:
-        say(sentence)

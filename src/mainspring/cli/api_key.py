@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mainspring.cli.command import CommandApp, OutputOption, ask
-from mainspring.cli.output import Output, note, now, say, show_json
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.output import Output, answer, note, now, say, show_json
+from mainspring.cli.table import Column, show_list
 from mainspring.domain.access.scope import Scope
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.views.sentences import when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
-    from mainspring.views.api_key import ApiKeyCreated, ApiKeyView
+    from mainspring.operations.context import Desk
+    from mainspring.views.account import ApiKeyCreated, ApiKeyView
 
 app = CommandApp("API keys let programs use the API.")
 
@@ -34,7 +34,7 @@ def create(
 ) -> None:
     """Create an API key and show it once."""
     from mainspring.operations.api_keys import NewApiKey, add_api_key
-    from mainspring.views.api_key import ApiKeyCreated
+    from mainspring.views.account import ApiKeyCreated
     from mainspring.wiring.desk import open_password_hasher
 
     life = timedelta(milliseconds=parse_duration_ms(expires, field="expires"))
@@ -62,16 +62,13 @@ def create(
 def list_keys(output: OutputOption = Output.TABLE) -> None:
     """List the API keys of the tenant, newest first, without their secrets."""
     from mainspring.operations.api_keys import list_api_keys
-    from mainspring.views.api_key import ApiKeyView
+    from mainspring.views.account import ApiKeyView
 
     async def work(desk: "Desk") -> list["ApiKeyView"]:
         at = await desk.stores.schedule.now()
         return [ApiKeyView.of(key, at) for key in await list_api_keys(desk)]
 
     keys = ask(work, lambda client: ApiKeyView.read_all(client.keys.list_api()["items"]))
-    if output is Output.JSON:
-        show_json(keys)
-        return
     at = now()
     columns = (
         Column("KEY"), Column("NAME", can_cut=True), Column("SCOPES"), Column("STATE"), Column("LAST USED", spare=True),
@@ -82,7 +79,7 @@ def list_keys(output: OutputOption = Output.TABLE) -> None:
          when(at, key.expires_at))
         for key in keys
     ]  # fmt: skip
-    show_table(columns, rows, "No API keys. Create one: mainspring apikey create NAME --scope read")
+    show_list(keys, output, columns, rows, "No API keys. Create one: mainspring apikey create NAME --scope read")
 
 
 @app.command("revoke")
@@ -92,13 +89,10 @@ def revoke(
 ) -> None:
     """Revoke an API key: every process refuses it from the next request on."""
     from mainspring.operations.api_keys import revoke_api_key
-    from mainspring.views.api_key import ApiKeyView
+    from mainspring.views.account import ApiKeyView
 
     async def work(desk: "Desk") -> "ApiKeyView":
         return ApiKeyView.of(await revoke_api_key(desk, key_id), await desk.stores.schedule.now())
 
     key = ask(work, lambda client: ApiKeyView.model_validate(client.keys.revoke_api(key_id)))
-    if output is Output.JSON:
-        show_json(key)
-    else:
-        say(f"revoked {key.id} ({key.name})")
+    answer(key, output, f"revoked {key.id} ({key.name})")

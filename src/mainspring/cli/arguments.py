@@ -118,7 +118,7 @@ def read_header(text: str, *, secret: bool) -> "Header":
     from mainspring.domain.run import Header
 
     name, colon, value = text.partition(":")
-    if not colon and secret and _can_ask():
+    if not colon and secret and can_ask():
         return Header(name.strip(), str(typer.prompt(f"value of {shown(name)}", hide_input=True)), secret=True)
     if not colon:
         field = "secret-header" if secret else "header"
@@ -129,6 +129,21 @@ def read_header(text: str, *, secret: bool) -> "Header":
         )
     value = _resolved(value.strip(" \t"), "secret-header" if secret else "header")
     return Header(name.strip(), value, secret=secret)
+
+
+def read_variable(text: str, *, secret: bool) -> "Header":
+    """`NAME=value`, as for a shell."""
+    from mainspring.domain.run import Header
+
+    name, mark, value = text.partition("=")
+    option = "secret-env" if secret else "env"
+    if not mark:
+        what = "" if secret else f" '{shown(text)}'"
+        raise InvalidInput(
+            f"--{option}{what} has no value; a variable is a name and a value: --{option} LEVEL=full",
+            field="environment",
+        )
+    return Header(name.strip(), _resolved(value, option), secret=secret)
 
 
 def read_powers(texts: list[str]) -> tuple[str, ...]:
@@ -205,7 +220,7 @@ def one_of_two(first: str | None, second: str | None, names: str, field: str) ->
         raise InvalidInput(f"{names} exclude each other; give one of them", field=field)
 
 
-def _can_ask() -> bool:
+def can_ask() -> bool:
     import sys
 
     return sys.stdin.isatty()

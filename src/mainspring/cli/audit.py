@@ -8,13 +8,13 @@ from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, fail_
 from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.progress import progress
 from mainspring.cli.remote import PAGE
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.table import Column, show_list
 from mainspring.views.sentences import clock
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
-    from mainspring.views.audit import AuditEntryView
+    from mainspring.operations.context import Desk
+    from mainspring.views.event import AuditEntryView
 
 NUMBER_MAX = 2**63 - 1  # maximum integer of a database
 app = CommandApp("The audit trail: every security-relevant action.")
@@ -37,7 +37,7 @@ def list_entries(
     from itertools import islice
 
     from mainspring.operations.audit import audit_entries
-    from mainspring.views.audit import AuditEntryView
+    from mainspring.views.event import AuditEntryView
 
     async def work(desk: "Desk") -> list["AuditEntryView"]:
         entries = await audit_entries(_at(desk, installation), before, limit)
@@ -50,9 +50,6 @@ def list_entries(
         return AuditEntryView.read_all(islice(found, limit))
 
     entries = ask(work, remotely)
-    if output is Output.JSON:
-        show_json(entries)
-        return
     columns = (
         Column("NO"), Column("AT"), Column("ACTOR", can_cut=True), Column("ACT"), Column("SUBJECT", can_cut=True),
         Column("ADDRESS", spare=True),
@@ -61,7 +58,7 @@ def list_entries(
         (str(entry.seq), clock(entry.at), entry.actor, entry.act, entry.subject or "-", entry.address or "-")
         for entry in entries
     ]
-    show_table(columns, rows, "The audit trail is empty.")
+    show_list(entries, output, columns, rows, "The audit trail is empty.")
 
 
 @app.command("verify")
@@ -71,7 +68,7 @@ def verify(installation: Installation = False, output: OutputOption = Output.TAB
     Each entry is sealed together with the previous one, with a key that is not in the database.
     """
     from mainspring.operations.audit import verify_audit
-    from mainspring.views.audit import AuditVerdict
+    from mainspring.views.event import AuditVerdict
 
     with progress("verify"):
         found = ask_for(

@@ -15,7 +15,7 @@ from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.backtest import Backtest
 
 FIRINGS_SHOWN = 20

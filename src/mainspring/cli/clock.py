@@ -11,7 +11,7 @@ from mainspring.domain.instant import rfc3339
 from mainspring.views.sentences import clock
 
 if TYPE_CHECKING:
-    from mainspring.operations.clock import ClockStatus
+    from mainspring.operations.partitions import ClockStatus
     from mainspring.ports.clock import RepairedPartition
     from mainspring.settings import Settings
 
@@ -79,7 +79,7 @@ def repair(output: OutputOption = Output.TABLE) -> None:
 
 
 async def _status(settings: "Settings") -> "ClockStatus":
-    from mainspring.operations.clock import clock_status
+    from mainspring.operations.partitions import clock_status
     from mainspring.wiring.stores import open_stores
 
     async with open_stores(settings.url, pool_size=2, behind_bouncer=settings.pgbouncer) as stores:
@@ -87,7 +87,7 @@ async def _status(settings: "Settings") -> "ClockStatus":
 
 
 async def _repair(settings: "Settings") -> "list[RepairedPartition]":
-    from mainspring.operations.clock import repair_clock
+    from mainspring.operations.partitions import repair_clock
     from mainspring.wiring.clock import TimeOrderedIds, worker_name
     from mainspring.wiring.stores import open_stores
 

@@ -38,7 +38,7 @@ from mainspring.domain.errors import (
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.settings import Settings
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mainspring import __version__
 from mainspring.cli.command import OutputOption, complete, current_settings, empty_database, fail_unless
+from mainspring.cli.endpoint_output import live_schedulers
 from mainspring.cli.output import Output, say, show_json
-from mainspring.cli.schedulers import live_schedulers
 from mainspring.cli.settings import masked
 from mainspring.domain.errors import MainspringError, Misconfigured, NoDatabase
 from mainspring.views.sentences import awaited, clock, relative, wait_advice
@@ -52,6 +52,9 @@ def doctor(output: OutputOption = Output.TABLE) -> None:
         *_program(),
         *_model(settings),
         *_files(settings),
+        *_ping(),
+        *_kinds(),
+        *_brokers(),
         *_data_dir(settings),
         *_config_dir(settings),
         *complete(_database(settings)),
@@ -130,6 +133,51 @@ def _files(settings: "Settings") -> Iterator[Finding]:
     yield Finding("open files", OK, f"this process may open {files:,} files, enough for {wanted:,} places")
 
 
+def _ping() -> Iterator[Finding]:
+    """Whether endpoints of kind `ping` can run here."""
+    from mainspring.wiring.outbound import why_no_ping
+
+    refused = why_no_ping()
+    if refused is None:
+        yield Finding("ping", OK, "echo requests are allowed")
+        return
+    yield Finding(
+        "ping",
+        OK,
+        "endpoints of kind ping are blocked: ICMP sockets are not allowed to this process",
+        "to allow them on Linux: sysctl -w net.ipv4.ping_group_range='0 2147483647'",
+    )
+
+
+def _brokers() -> Iterator[Finding]:
+    """Which brokers endpoints of kind `queue` can publish to from here."""
+    from mainspring.domain.kinds.installed import is_importable
+    from mainspring.domain.kinds.queue import PROTOCOLS
+
+    known = {each.name: each for each in PROTOCOLS.values()}
+    missing = [each for each in known.values() if not is_importable(each.package)]
+    if not missing:
+        yield Finding("queue", OK, f"clients of {', '.join(known)} are installed")
+        return
+    extras = ",".join(each.extra for each in missing)
+    yield Finding(
+        "queue",
+        OK,
+        f"endpoints of kind queue cannot publish to {', '.join(each.name for each in missing)} from here",
+        f"if you need them: pip install 'mainspring[{extras}]'",
+    )
+
+
+def _kinds() -> Iterator[Finding]:
+    """Kinds of endpoints that other packages add."""
+    from mainspring.domain.kinds.registry import INSTALLED
+
+    for fault in INSTALLED.faults:
+        yield Finding("kinds", WARNING, fault, "update or remove the package; its endpoints are blocked until then")
+    if names := [plugin.kind.name for plugin in INSTALLED.plugins]:
+        yield Finding("kinds", OK, f"installed packages add {', '.join(names)}")
+
+
 def _program() -> Iterator[Finding]:
     import zoneinfo
 
@@ -206,7 +254,7 @@ def file_system_of(path: Path, mounts: str = "/proc/self/mounts") -> str:
 
 
 async def _database(settings: "Settings", create: bool = False) -> list[Finding]:
-    from mainspring.cli.doctor_checks import check_clock, check_use
+    from mainspring.cli.doctor_checks import check_clock, check_replication, check_use
     from mainspring.wiring.stores import open_stores
 
     shown = masked(settings.url)
@@ -218,6 +266,7 @@ async def _database(settings: "Settings", create: bool = False) -> list[Finding]
                 Finding("database", OK, f"{shown} answers: {facts.kind} {facts.version}"),
                 Finding("schema", OK, f"version {facts.schema}, the newest{applied}"),
                 *_policies(facts),
+                *check_replication(await stores.upkeep.replication()),
                 *await _clock(stores, facts.kind),
                 *await check_clock(stores),
                 *await _key(stores, settings),

@@ -2,19 +2,24 @@
 
 import socket
 from datetime import datetime, timedelta
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mainspring.cli.doctor import ERROR, OK, WARNING, Finding
 from mainspring.domain.access.scope import Role
+from mainspring.domain.calendar import is_running_out
 from mainspring.domain.duration import format_duration
+from mainspring.domain.history import span_width
 from mainspring.domain.notify.subscription import Alert, DestinationKind, SubscriptionKind
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.upkeep import Retention
 from mainspring.views.sentences import relative, span_in_words
 
 if TYPE_CHECKING:
     from mainspring.domain.notify.subscription import Subscription
     from mainspring.ports.stores import Stores
-    from mainspring.ports.upkeep import OpenTransaction
+    from mainspring.ports.upkeep import OpenTransaction, Replication
     from mainspring.settings import Settings
 
 EXPIRES_SOON = timedelta(days=14)
@@ -36,6 +41,7 @@ async def check_use(stores: "Stores", settings: "Settings") -> list[Finding]:
     return [
         await _events(stores, settings),
         *await _dead_rows(stores),
+        *await _partitions(stores, settings),
         *_mail(subscriptions, settings),
         *_webhooks(subscriptions),
         *await _deliveries(stores, now),
@@ -43,8 +49,25 @@ async def check_use(stores: "Stores", settings: "Settings") -> list[Finding]:
         *await _keys(stores, settings, now),
         *await _workflows(stores, settings, now),
         *await _proposals(stores, settings),
+        *await _calendars(stores, settings, now),
         _retention(settings),
     ]
+
+
+def check_replication(found: "Replication") -> list[Finding]:
+    """Which host is the primary, and whether a promotion of a standby would lose acknowledged results."""
+    if not found.roles:
+        return []
+    shown = ", ".join(f"{host} {role}" for host, role in found.roles)
+    if len(found.primaries) > 1:
+        message = f"{len(found.primaries)} hosts accept writes: {shown}; processes may use different databases"
+        return [Finding("servers", ERROR, message, "stop the old primary, rewind it, and start it as a standby")]
+    if any(role == "unreachable" for _, role in found.roles):
+        return [Finding("servers", WARNING, shown, "start the unreachable host, or remove it from the URL")]
+    if found.synchronous:
+        return [Finding("servers", OK, f"{shown}; commits wait for a standby")]
+    standbys = f"{found.standbys} asynchronous standbys: a promotion loses the last results" if found.standbys else ""
+    return [Finding("servers", OK, "; ".join(filter(None, (shown, standbys or "no standby"))))]
 
 
 async def _events(stores: "Stores", settings: "Settings") -> Finding:
@@ -76,6 +99,30 @@ async def _dead_rows(stores: "Stores") -> list[Finding]:
     return [Finding("dead rows", WARNING, f"{message}: {who} keeps them", end)]
 
 
+async def _partitions(stores: "Stores", settings: "Settings") -> list[Finding]:
+    """Whether there are partitions for the runs to come, and none is long past its retention."""
+    facts = await stores.upkeep.facts()
+    if facts.kind != "postgresql":
+        return []
+    now = await stores.schedule.now()
+    width = span_width(settings.keep_runs)
+    keep = Retention(now - settings.keep_runs - 2 * width, now, now - 2 * settings.keep_events, 1)
+    findings = []
+    room = await stores.upkeep.run_room()
+    if room.until_at is not None and room.seconds < width.total_seconds():
+        ahead = span_in_words(timedelta(seconds=room.seconds))
+        message = f"there are partitions for the runs of the next {ahead} only"
+        findings.append(
+            Finding("partitions", WARNING, message, "start a scheduler; its janitor makes partitions ahead")
+        )
+    old = [each.name for each in await stores.upkeep.expired_partitions(keep)]
+    if old:
+        message = f"{len(old)} partitions are past their retention: {', '.join(old[:NAMED_MAX])}"
+        way_out = "start a scheduler, whose janitor drops them; if it does not, end the transactions that read them"
+        findings.append(Finding("partitions", WARNING, message, way_out))
+    return findings
+
+
 def _transaction(found: "OpenTransaction") -> tuple[str, str]:
     """Which transaction it is, and how to end it."""
     if found.pid is None:
@@ -93,7 +140,7 @@ def _transaction(found: "OpenTransaction") -> tuple[str, str]:
 async def check_clock(stores: "Stores") -> list[Finding]:
     """Steps of the database clock in the last day, workers whose clock differs, and workflows stopped by a step."""
     from mainspring.cli.clock import span_text
-    from mainspring.operations.clock import clock_status
+    from mainspring.operations.partitions import clock_status
 
     status, now = await clock_status(stores), await stores.clock.now()
     findings = []
@@ -258,6 +305,27 @@ async def _proposals(stores: "Stores", settings: "Settings") -> list[Finding]:
     )
     way_out = "see them: mainspring proposals list; then `proposals approve` or `reject`"
     return [Finding("proposals", WARNING, message, way_out)]
+
+
+async def _calendars(stores: "Stores", settings: "Settings", now: datetime) -> list[Finding]:
+    """Whether later years of holidays and events can be found, and endpoints have days left to run on."""
+    calendars = await stores.calendars.calendars(settings.tenant)
+    if not calendars:
+        return []
+    findings = []
+    for extra, package, names in (
+        ("holidays", "holidays", [each.name for each in calendars if each.config.holidays]),
+        ("ics", "recurring_ical_events", [each.name for each in calendars if each.config.ics]),
+    ):
+        if names and find_spec(package) is None:
+            message = f"{_named('calendar', names)} not extended to later years, because a package is missing"
+            findings.append(Finding("calendars", WARNING, message, f"install mainspring[{extra}] where workers run"))
+    ids = await stores.calendars.endpoints_with_days(settings.tenant, "", LOOKED_AT_MAX)
+    endpoints = await stores.endpoints.endpoints(settings.tenant, EndpointFilter(ids=tuple(ids))) if ids else []
+    if ending := [each.name for each in endpoints if is_running_out(each, now)]:
+        message = f"{_named('endpoint', ending)} about to have no day left in the calendar of `only`, or has none"
+        findings.append(Finding("calendars", WARNING, message, "add days to the calendar; `mainspring why` names it"))
+    return findings or [Finding("calendars", OK, f"{len(calendars)}, used by {len(ids)} endpoints")]
 
 
 def _retention(settings: "Settings") -> Finding:

@@ -14,7 +14,7 @@ from mainspring.cli.remote import apply_documents
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.documents.faults import InvalidDocument
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.document import Applied, StepTaken
 
 VALUE_CHARS_MAX = 100
@@ -44,7 +44,7 @@ def apply(
     source: Source = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Apply documents: change jobs, endpoints, rules, alerts, webhooks and workflows to match.
+    """Apply documents: change jobs, endpoints, rules, calendars, maintenance, alerts, webhooks and workflows to match.
 
     All or nothing: an error in any document leaves everything unchanged. Applying the same documents again changes
     nothing.

@@ -10,6 +10,7 @@ from mainspring.cli import endpoint_options, endpoint_output, remote
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_choice, read_instant, read_span
 from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, current_settings, fail_unless
 from mainspring.cli.endpoint_output import (
+    has_scheduler,
     last_in_words,
     next_in_words,
     note_if_managed,
@@ -19,9 +20,10 @@ from mainspring.cli.endpoint_output import (
     show_test,
     state_in_words,
 )
-from mainspring.cli.output import Output, note, now, say, show_json
-from mainspring.cli.schedulers import has_scheduler
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.output import Output, answer, note, now, show_json
+from mainspring.cli.setting_options import EndpointCommand
+from mainspring.cli.table import Column, show_list
+from mainspring.cli.template_preview import show_templates
 from mainspring.domain.errors import Conflict, MainspringError
 from mainspring.views.sentences import relative, when
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.endpoint import EndpointConfig
     from mainspring.domain.schedule.changes import Change
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.endpoint import EndpointView
     from mainspring.views.run import RunDetailView
 
@@ -41,57 +43,59 @@ Act = Callable[["Desk"], Awaitable["Change"]]
 Over = Callable[["Client", "EndpointView"], object]  # the same through a server; None: nothing to do
 
 
-@app.command("add", endpoint_options.EndpointCommand)
+@app.command("add", EndpointCommand)
 def add(
     context: typer.Context,
     name: endpoint_options.NewName,
-    url: endpoint_options.NewUrl,
+    url: endpoint_options.Url = None,
     header: endpoint_options.PlainHeaders = None,
     secret_header: endpoint_options.SecretHeaders = None,
+    env: endpoint_options.Variables = None,
+    secret_env: endpoint_options.SecretVariables = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Add an endpoint: a URL, and either --every or --cron."""
-    from mainspring.domain.endpoint import EndpointConfig
-    from mainspring.domain.run import HttpAction
+    """Add an endpoint: a URL, and one of --every, --cron and --at.
+
+    With --kind, the options of that kind say what to call instead of a URL.
+    """
     from mainspring.operations.endpoints import add_endpoint
     from mainspring.views.endpoint import EndpointView, load_endpoint
 
-    blank = EndpointConfig(name, HttpAction(url))
-    config = endpoint_options.apply_options(blank, context.obj, header=header, secret_header=secret_header)
+    given = endpoint_options.GivenOptions(
+        context.obj, url=url, header=header, secret_header=secret_header, env=env, secret_env=secret_env
+    )
+    config = endpoint_options.new_endpoint(name, given)
 
     async def work(desk: "Desk") -> tuple["EndpointView", bool]:
         return await load_endpoint(desk, await add_endpoint(desk, config)), await has_scheduler(desk.stores)
 
     def over(client: "Client") -> tuple["EndpointView", bool]:
-        given = {"name": name, "url": url} | remote.fields_of(config, blank)
-        return EndpointView.model_validate(client.endpoints.create(**given)), remote.is_served(client)
+        created = client.endpoints.create(**remote.new_fields_of(config))
+        return EndpointView.model_validate(created), remote.is_served(client)
 
     added, is_served = ask(work, over)
-    _show(added, output, f"added {added.name!r}: {schedule_in_words(added)}; {next_in_words(added)}")
+    answer(added, output, f"added {added.name!r}: {schedule_in_words(added)}; {next_in_words(added)}")
     if output is Output.TABLE:
         _note_what_is_missing(added, is_served)
 
 
 @app.command("list")
 def list_endpoints(
-    job: Annotated[str | None, typer.Option("--job", help="Only those of this job.")] = None,
-    archived: Annotated[bool, typer.Option("--archived", help="Those that were archived instead.")] = False,
+    job: Annotated[str | None, typer.Option("--job", help="Only endpoints of this job.")] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="List archived endpoints instead.")] = False,
     state: Annotated[
         str | None,
         typer.Option(
             "--state",
-            help="Only those so: failing, running, active, paused, job-paused, parked, deferred, adapting, archived.",
+            help="Only endpoints in this state: failing, running, active, paused, job-paused, parked, deferred, "
+            "done, adapting, archived.",
         ),
     ] = None,
     text: Annotated[
-        str | None, typer.Option("--text", help="Only those with this text in their name, description or URL.")
+        str | None, typer.Option("--text", help="Only endpoints with this text in the name, description or URL.")
     ] = None,
-    sort: Annotated[
-        str, typer.Option("--sort", help="name, next_run_at, or one of them with a minus for the reverse order.")
-    ] = "name",
-    count: Annotated[
-        int | None, typer.Option("-n", "--limit", min=1, help="At most this many; all by default.")
-    ] = None,
+    sort: Annotated[str, typer.Option("--sort", help="name or next_run_at; with a minus, in reverse order.")] = "name",
+    count: Annotated[int | None, typer.Option("-n", "--limit", min=1, help="Maximum number. Default: all.")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List endpoints with their state, their next and their last run."""
@@ -104,9 +108,6 @@ def list_endpoints(
         lambda desk: endpoint_output.list_endpoints(desk, job, count, state=wanted, text=text, order=order),
         lambda client: remote.endpoints_of(client, job, count, state=wanted, text=text, order=order),
     )
-    if output is Output.JSON:
-        show_json(found)
-        return
     at = now()
     rows = [
         (
@@ -119,7 +120,7 @@ def list_endpoints(
         )
         for endpoint in found
     ]
-    nothing = "No endpoint yet. Add one: mainspring endpoint add NAME --url URL --every 30s"
+    nothing = "No endpoints yet. Add one: mainspring endpoint add NAME --url URL --every 30s"
     columns = (
         Column("NAME", can_cut=True),
         Column("STATE"),
@@ -128,14 +129,34 @@ def list_endpoints(
         Column("LAST RUN"),
         Column("JOB", can_cut=True, spare=True),
     )
-    show_table(
-        columns, rows, "No archived endpoint." if archived else "No endpoint matches." if state or text else nothing
+    show_list(
+        found,
+        output,
+        columns,
+        rows,
+        "No archived endpoint." if archived else "No endpoint matches." if state or text else nothing,
     )
+
+
+@app.command("kinds")
+def list_kinds(output: OutputOption = Output.TABLE) -> None:
+    """List the kinds of endpoints with the fields that each needs.
+
+    `endpoint add --help` describes the options of every kind.
+    """
+    from mainspring.views.kind import KindView, load_kinds
+
+    async def work(desk: "Desk") -> "list[KindView]":
+        return load_kinds()
+
+    kinds = ask(work, lambda client: KindView.read_all(client.endpoints.list_kinds()["items"]))
+    rows = [(kind.name, ", ".join(each.key for each in kind.fields if each.required), kind.about) for kind in kinds]
+    show_list(kinds, output, (Column("KIND"), Column("NEEDS"), Column("WHAT A RUN DOES", tail=True)), rows, "No kinds.")
 
 
 @app.command("show")
 def show(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Show everything about one endpoint but its secrets."""
+    """Show an endpoint, without its secrets."""
     endpoint = _read(name)
     if output is Output.JSON:
         show_json(endpoint)
@@ -143,7 +164,7 @@ def show(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
         show_endpoint(endpoint)
 
 
-@app.command("edit", endpoint_options.EndpointCommand)
+@app.command("edit", EndpointCommand)
 def edit(
     context: typer.Context,
     name: EndpointName,
@@ -153,26 +174,23 @@ def edit(
     secret_header: endpoint_options.SecretHeaders = None,
     remove_header: endpoint_options.DropHeaders = None,
     no_body: endpoint_options.DropBody = False,
+    env: endpoint_options.Variables = None,
+    secret_env: endpoint_options.SecretVariables = None,
+    remove_env: endpoint_options.DropVariables = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Change what is given, and nothing else.
+    """Change the given settings.
 
-    --every takes the place of a cron expression, --cron that of an interval. A header that is given replaces the one
-    of the same name.
+    --every replaces a cron expression, --cron an interval. A given header replaces the one of the same name.
     """
     from mainspring.operations.endpoints import edit_endpoint
 
+    given = endpoint_options.GivenOptions(
+        context.obj, rename, url, header, secret_header, remove_header, no_body, env, secret_env, remove_env
+    )
+
     def edited(before: "EndpointConfig") -> "EndpointConfig":
-        return endpoint_options.apply_options(
-            before,
-            context.obj,
-            name=rename,
-            url=url,
-            header=header,
-            secret_header=secret_header,
-            remove_header=remove_header,
-            no_body=no_body,
-        )
+        return endpoint_options.apply_options(before, given)
 
     def said(endpoint: "EndpointView", changed: bool) -> str:
         if not changed:
@@ -181,7 +199,7 @@ def edit(
 
     def over(client: "Client", endpoint: "EndpointView") -> object:
         before = remote.config_of(endpoint)
-        fields = remote.fields_of(edited(before), before)
+        fields = remote.changed_fields_of(edited(before), before)
         return client.endpoints.update(endpoint.id, **fields) if fields else None
 
     after = _act(name, lambda desk: edit_endpoint(desk, name, edited), over, said, output)
@@ -191,7 +209,7 @@ def edit(
 @app.command("pause")
 def pause(
     name: EndpointName,
-    until: Annotated[str | None, typer.Option("--until", metavar="RFC3339", help="Until this instant.")] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="RFC3339", help="Until this timestamp.")] = None,
     duration: Annotated[str | None, typer.Option("--duration", metavar="DURATION", help="For this long: 1h.")] = None,
     reason: Reason = "",
     advice_may_resume: Annotated[
@@ -200,9 +218,9 @@ def pause(
     ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Stop an endpoint for a while, or until it is resumed.
+    """Pause an endpoint for a duration, or until it is resumed.
 
-    Only a person ends this pause, unless --advice-may-resume is given: then the endpoint sleeps until advice wakes it.
+    Only a person can end this pause, unless --advice-may-resume is given.
     """
     from mainspring.operations.endpoints import pause_endpoint
 
@@ -249,16 +267,18 @@ def resume(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 @app.command("run")
 def run(
     name: EndpointName,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended; 1 unless it succeeded.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until the run has ended. The exit code is 1 unless it succeeded.")
+    ] = False,
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="DURATION", help="With --wait: how long; 5m by default.")
+        str, typer.Option("--timeout", metavar="DURATION", help="Maximum time for --wait. Default: 5m.")
     ] = "5m",
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Ask the scheduler to run an endpoint now.
 
-    The schedule keeps its own cadence. While the endpoint runs, one more run is queued; further requests join it.
-    With --wait, ends with 4 at once if no scheduler is running, and with 1 if the run has not ended in time.
+    The schedule does not change. While the endpoint runs, one more run is queued; further requests join it.
+    With --wait, the exit code is 4 if no scheduler is running, and 1 if the run has not ended in time.
     """
     import asyncio
 
@@ -294,28 +314,34 @@ def run(
     endpoint, ended = requested.endpoint, requested.run
     if ended is None and wait:
         raise MainspringError(
-            f"the run of {endpoint.name!r} has not ended within {timeout}; it was requested and goes on without "
-            f"--wait: `mainspring runs {endpoint.name!r}` shows how it ends, --timeout waits longer"
+            f"the run of {endpoint.name!r} has not ended within {timeout}; it continues in the background: "
+            f"`mainspring runs {endpoint.name!r}` shows how it ends, --timeout waits longer"
         )
     if ended is None:
         if not is_served:
             note(NO_SCHEDULER)
         waits = "it starts when the present run has ended" if endpoint.running is not None else "it starts at once"
-        _show(endpoint, output, f"requested a run of {endpoint.name!r}; {waits}")
+        answer(endpoint, output, f"requested a run of {endpoint.name!r}; {waits}")
         return
-    if output is Output.JSON:
-        show_json(ended)
-    else:
-        say(run_sentence(ended))
+    answer(ended, output, run_sentence(ended))
     fail_unless(ended.status == "success")
 
 
 @app.command("test")
-def call_once(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Call an endpoint once, from here, and show what came back.
+def call_once(
+    name: EndpointName,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Call nothing; show the texts with templates as they would be sent.")
+    ] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Call an endpoint once, from this machine, and show the response.
 
-    The run is recorded with the trigger `test`; the schedule does not change. Ends with 1 unless it succeeded.
+    The run is recorded with the trigger `test`; the schedule does not change. The exit code is 1 unless it succeeded.
     """
+    if dry_run:
+        show_templates(name, output)
+        return
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.operations.test_run import test_endpoint
     from mainspring.views.endpoint import EndpointView, load_endpoint
@@ -325,7 +351,7 @@ def call_once(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     settings = current_settings()
 
     async def work(desk: "Desk") -> tuple["RunDetailView", "EndpointView"]:
-        caller = open_caller(settings, desk.vault)
+        caller = open_caller(settings, desk.vault, desk.stores)
         try:
             done, outcome = await test_endpoint(desk, caller, name)
         finally:
@@ -347,9 +373,9 @@ def call_once(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("archive")
 def archive(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Take an endpoint out of the schedule for good.
+    """Archive an endpoint: it never runs again.
 
-    It is kept with its runs, and its name is free again.
+    Its runs are kept, and its name can be used again.
     """
     from mainspring.operations.endpoints import archive_endpoint
 
@@ -370,12 +396,12 @@ def archive(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 @app.command("delete")
 def delete(
     name: EndpointName,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Remove an endpoint and all its runs.
+    """Delete an endpoint and all its runs.
 
-    There is no way back; `archive` keeps them.
+    This cannot be undone. `archive` keeps the runs.
     """
     from mainspring.operations.endpoints import delete_endpoint
     from mainspring.views.view import Deleted
@@ -388,15 +414,12 @@ def delete(
         lambda desk: delete_endpoint(desk, endpoint.id),
         lambda client: client.endpoints.delete(endpoint.id),
     )
-    if output is Output.JSON:
-        show_json(deleted)
-    else:
-        say(f"deleted {deleted.name!r} and its runs")
+    answer(deleted, output, f"deleted {deleted.name!r} and its runs")
 
 
 @app.command("reset")
 def reset(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Forget its failures, which ends a backoff at once."""
+    """Reset the failure count, which ends a backoff."""
     from mainspring.operations.endpoints import reset_failures
 
     _act(
@@ -420,7 +443,7 @@ def _never_starts(name: str) -> Conflict:
 def _act(
     name: str, act: Act, over: Over, said: Callable[["EndpointView", bool], str], output: Output
 ) -> "EndpointView":
-    """Do it, and print the endpoint as it now is, or a sentence."""
+    """Runs the action, then prints the endpoint or a sentence."""
     from mainspring.views.endpoint import load_endpoint
 
     async def work(desk: "Desk") -> tuple["EndpointView", bool]:
@@ -428,7 +451,7 @@ def _act(
         return await load_endpoint(desk, change.endpoint), bool(change.events)
 
     endpoint, changed = ask(work, lambda client: remote.change(client, name, over))
-    _show(endpoint, output, said(endpoint, changed))
+    answer(endpoint, output, said(endpoint, changed))
     return endpoint
 
 
@@ -442,26 +465,20 @@ def _read(name: str) -> "EndpointView":
     return ask(work, lambda client: EndpointView.model_validate(client.endpoints.read(name)))
 
 
-def _show(endpoint: "EndpointView", output: Output, sentence: str) -> None:
-    if output is Output.JSON:
-        show_json(endpoint)
-    else:
-        say(sentence)
-
-
 def _note_what_is_missing(endpoint: "EndpointView", is_served: bool) -> None:
-    """What a newcomer would find out a minute later: a blocked address, a body that is not sent, nothing that runs."""
+    """Warns of a blocked address, a body that is not sent, and a missing scheduler."""
     from urllib.parse import urlsplit
 
     from mainspring.wiring.outbound import judge_host
 
-    verdict = judge_host(current_settings(), urlsplit(endpoint.url).hostname or "")
+    host = urlsplit(endpoint.url).hostname if endpoint.url else endpoint.host
+    verdict = judge_host(current_settings(), host or "")
     if verdict is not None:
         note(
             f"{verdict}, so every call is blocked unless `mainspring serve` was started "
             "with MAINSPRING_ALLOW_CIDRS set to networks that may be called, such as 127.0.0.0/8"
         )
     if endpoint.body and endpoint.method in ("GET", "HEAD"):
-        note(f"{endpoint.method} sends no body, so what was given stays here; --method POST sends it")
+        note(f"{endpoint.method} sends no body, so the given body is not used; --method POST sends it")
     if not is_served:
         note(NO_SCHEDULER)

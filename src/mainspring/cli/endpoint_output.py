@@ -7,11 +7,14 @@ from mainspring.cli.output import note, now
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
 from mainspring.domain.instant import FOREVER
-from mainspring.views.sentences import hints_in_words, relative, took, when
+from mainspring.views.sentences import hints_in_words, relative, took, waiting_in_words, when
 
 if TYPE_CHECKING:
-    from mainspring.operations.endpoints import Desk
+    from mainspring.domain.config_field import ConfigField
+    from mainspring.operations.context import Desk
     from mainspring.ports.filters import EndpointOrder
+    from mainspring.ports.presence import WorkerRow
+    from mainspring.ports.stores import Stores
     from mainspring.views.endpoint import EndpointView
     from mainspring.views.run import BodyView, PhasesView, RunDetailView, RunView
 
@@ -28,7 +31,7 @@ async def list_endpoints(
     text: str | None = None,
     order: "EndpointOrder" = "name",
 ) -> list["EndpointView"]:
-    """Every endpoint that is wanted, in order; read in pages, so that no single query is large."""
+    """The endpoints in order, read in pages so that no query is large."""
     from mainspring.operations.jobs import find_job
     from mainspring.ports.filters import EndpointListFilter
     from mainspring.views.endpoint import EndpointView
@@ -52,15 +55,23 @@ async def list_endpoints(
 def schedule_in_words(endpoint: "EndpointView") -> str:
     if endpoint.interval_ms is not None:
         return f"every {format_duration(endpoint.interval_ms)}"
+    if endpoint.once_at is not None:
+        return endpoint.schedule
     zone = "" if endpoint.timezone == "UTC" else f" {endpoint.timezone}"
     return f"{endpoint.cron}{zone}"
 
 
 def run_sentence(run: "RunView") -> str:
     span = "" if run.duration_ms is None else f" in {took(run.duration_ms)}"
-    code = "" if run.status_code is None else f", HTTP {run.status_code}"
+    code = "" if run.status_code is None else f", {code_in_words(run)}"
     error = "" if run.error is None else f": {run.error}"
     return f"{run.endpoint}: {run.status}{code}{span}{error} ({run.id})"
+
+
+def code_in_words(run: "RunView | RunDetailView") -> str:
+    """`HTTP 200`, or the exit code of a command: status codes of HTTP have three digits."""
+    is_exit = getattr(run, "error_code", None) == "exit_code" or (run.status_code or 0) < 100
+    return f"{'exit code' if is_exit else 'HTTP'} {run.status_code}"
 
 
 def show_endpoint(endpoint: "EndpointView") -> None:
@@ -84,7 +95,7 @@ def show_endpoint(endpoint: "EndpointView") -> None:
 
 
 def note_if_managed(name: str, managed_by: str | None) -> None:
-    """What a file describes may be changed by hand, but who does so should know what becomes of it."""
+    """Warns that the next `apply` undoes a manual change of a managed object."""
     if managed_by:
         note(
             f"{name!r} is managed by the configuration source {managed_by!r}; "
@@ -111,9 +122,10 @@ def _stops(endpoint: "EndpointView", at: datetime) -> list[tuple[str, str]]:
 
 def _plan(endpoint: "EndpointView", at: datetime) -> list[tuple[str, str]]:
     source = f", {endpoint.source}" if endpoint.next_run_at is not None else ""
-    fields = [("next run", when(at, endpoint.next_run_at, none="never") + source)]
+    fields = [(_name_of_next(endpoint), when(at, endpoint.next_run_at, none="never") + source)]
     if (running := endpoint.running) is not None:
-        fields.append(("running", f"{running.run_id}, attempt {running.attempt}, by {running.worker}"))
+        how = f"by {running.worker}" if running.callback is None else waiting_in_words(running.callback, at)
+        fields.append(("running", f"{running.run_id}, attempt {running.attempt}, {how}"))
     if endpoint.run_requested_at is not None:
         fields.append(("run requested", when(at, endpoint.run_requested_at)))
     if endpoint.last_run_at is not None:
@@ -149,15 +161,20 @@ def _schedule(endpoint: "EndpointView") -> list[tuple[str, str]]:
 
 
 def _call(endpoint: "EndpointView") -> list[tuple[str, str]]:
-    fields = [("calls", f"{endpoint.method} {endpoint.url}")]
+    fields = [("calls", endpoint.target)]
     for header in endpoint.headers:
         fields.append(("header", f"{header.name}: {header.value}"))
+    for variable in endpoint.environment:
+        fields.append(("variable", f"{variable.name}={variable.value}"))
     if endpoint.body is not None:
         fields.append(("body", endpoint.body))
     fields.append(("timeout", format_duration(endpoint.timeout_ms)))
-    codes = ", ".join(map(str, endpoint.accept_codes)) or "2xx"
-    condition = f" and {endpoint.condition}" if endpoint.condition else ""
-    fields.append(("success", f"{codes}{condition}"))
+    if endpoint.accept_codes is not None:
+        codes = ", ".join(map(str, endpoint.accept_codes)) or "2xx"
+        condition = f" and {endpoint.condition}" if endpoint.condition else ""
+        fields.append(("success", f"{codes}{condition}"))
+    elif endpoint.condition:
+        fields.append(("success", endpoint.condition))
     if endpoint.redirects_max:
         fields.append(("redirects", f"at most {endpoint.redirects_max}"))
     fields.append(("response kept", f"{endpoint.body_cap:,} bytes"))
@@ -167,31 +184,45 @@ def _call(endpoint: "EndpointView") -> list[tuple[str, str]]:
 # Settings with a line of their own, or a part in one.
 _WORDED = frozenset(
     """
-    every cron timezone job description spread advice backoff misfire catch_up_max max_lateness on_lost_worker
+    kind every cron at timezone job description spread advice backoff misfire catch_up_max max_lateness on_lost_worker
     method body timeout accept_codes condition redirects_max body_cap
     """.split()
 )
 
 
 def _other_settings(endpoint: "EndpointView") -> list[tuple[str, str]]:
-    """The settings that are not the default, each by its name."""
-    from mainspring.domain.config_field import FieldKind
+    """The settings that differ from their default. Of a group, all of its fields."""
     from mainspring.domain.endpoint import SETTINGS
+    from mainspring.domain.kinds.registry import KINDS
 
+    defaults = {field.name: field.default for kind in KINDS if kind.name == endpoint.kind for field in kind.fields}
     shown: list[tuple[str, str]] = []
     for field in SETTINGS:
         value = getattr(endpoint, field.name)
-        if field.key not in _WORDED and value != field.default:
-            text = format_duration(value) if field.kind is FieldKind.DURATION else str(value)
-            shown.append((field.label.replace("_", " "), text))
+        is_of_kind = not field.kinds or endpoint.kind in field.kinds
+        if is_of_kind and field.key not in _WORDED and value != defaults.get(field.name, field.default):
+            for part in field.parts:
+                shown.append(
+                    (f"{field.key} {part.label}".replace("_", " "), _in_words(part, getattr(value, part.name)))
+                )
+            if not field.parts:
+                shown.append((field.label.replace("_", " "), _in_words(field, value)))
     return shown
 
 
+def _in_words(field: "ConfigField", value: object) -> str:
+    from mainspring.domain.config_field import FieldKind
+
+    if field.kind is FieldKind.DURATION and isinstance(value, int):
+        return format_duration(value)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def show_test(endpoint: "EndpointView", run: "RunDetailView") -> None:
-    """What a test call met: the verdict, the time line, the beginning of the body."""
-    code = f"HTTP {run.status_code}" if run.status_code is not None else "no response"
+    """The result of a test call: status, phases, and the beginning of the body."""
+    code = code_in_words(run) if run.status_code is not None else "no response"
     fields = [
-        ("called", f"{endpoint.method} {endpoint.url}"),
+        ("called", endpoint.target),
         ("status", run.status),
         ("response", f"{code} in {took(run.duration_ms)}"),
         ("address", _address_verdict(run)),
@@ -214,7 +245,7 @@ def _address_verdict(run: "RunDetailView") -> str:
 
 
 def phases_in_words(phases: "PhasesView") -> list[tuple[str, str]]:
-    """Each phase with what it took itself; those that did not happen are left out."""
+    """The duration of each phase; phases that did not happen are left out."""
     fields: list[tuple[str, str]] = []
     before_us = 0
     for name, at_us in (
@@ -251,11 +282,17 @@ def next_in_words(endpoint: "EndpointView") -> str:
     if endpoint.next_run_at is None:
         return f"it does not run: {endpoint.status}"
     suffix = f" ({endpoint.status})" if endpoint.status != "active" else ""
-    return f"next run {when(now(), endpoint.next_run_at)}{suffix}"
+    return f"{_name_of_next(endpoint)} {when(now(), endpoint.next_run_at)}{suffix}"
+
+
+def _name_of_next(endpoint: "EndpointView") -> str:
+    """What `next_run_at` is: a heartbeat has a deadline, and so has a run that waits for its callback."""
+    is_waiting = endpoint.running is not None and endpoint.running.callback is not None
+    return "deadline" if endpoint.kind == "heartbeat" or is_waiting else "next run"
 
 
 def state_in_words(endpoint: "EndpointView") -> str:
-    """What a person looks for first: whether it runs now, whether it fails, and how often it did in a row."""
+    """The state in words: running, failing, and the consecutive failures."""
     state = "running" if endpoint.running is not None else endpoint.status
     if not endpoint.failure_count or state == "archived":
         return state
@@ -265,3 +302,11 @@ def state_in_words(endpoint: "EndpointView") -> str:
 
 def last_in_words(endpoint: "EndpointView", at: datetime) -> str:
     return "-" if endpoint.last_run_at is None else f"{endpoint.last_status} {relative(at, endpoint.last_run_at)}"
+
+
+async def live_schedulers(stores: "Stores") -> list["WorkerRow"]:
+    return [row for row in await stores.presence.alive() if row.kind == "scheduler"]
+
+
+async def has_scheduler(stores: "Stores") -> bool:
+    return bool(await live_schedulers(stores))

@@ -7,14 +7,14 @@ import typer
 
 from mainspring.cli.arguments import read_choice
 from mainspring.cli.command import OutputOption, ask
-from mainspring.cli.output import Output, as_json, note, say, show_json
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.output import Output, as_json, note, say
+from mainspring.cli.table import Column, show_list
 from mainspring.views.sentences import clock
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.event import Event, StoredEvent
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.event import EventView
 
 FOLLOW_S = 60.0
@@ -54,9 +54,6 @@ def events(
         return await _views(desk, chosen, {})
 
     found = ask(work, lambda client: _newest_served(client, wanted, count))
-    if output is Output.JSON:
-        show_json(found)
-        return
     rows = [(clock(event.at), event.type, _subject(event), event.actor, _detail(event)) for event in found]
     columns = (
         Column("AT"),
@@ -65,7 +62,7 @@ def events(
         Column("BY", spare=True),
         Column("DETAIL", tail=True),
     )
-    show_table(columns, rows, "No events yet.")
+    show_list(found, output, columns, rows, "No events yet.")
 
 
 class EventSelection(NamedTuple):

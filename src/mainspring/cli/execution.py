@@ -9,17 +9,17 @@ from mainspring.cli import remote_workflows
 from mainspring.cli.arguments import Force, Reason, one_of_two, read_choice
 from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, fail_unless
 from mainspring.cli.execution_output import MOMENT_COLUMNS, moment_lines, show_breach, verify_file
-from mainspring.cli.output import Output, note, now, say, show_json
+from mainspring.cli.output import Output, answer, note, now, say, show_json
 from mainspring.cli.progress import progress
-from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.cli.workflow_arguments import STATUSES, read_data, read_status
+from mainspring.cli.table import Column, show_fields, show_list, show_table
+from mainspring.cli.workflow import STATUSES, read_data, read_status
 from mainspring.domain.errors import Conflict
 from mainspring.views.sentences import when
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.execution import BulkCommandDryRun, ExecutionDetailView, ExecutionView
     from mainspring.views.execution_log import LogEntryView, TimelineEntryView
     from mainspring.workflow.model import LogEntry, LogicalClock
@@ -64,9 +64,6 @@ def list_executions(
         return [await load_execution_detail(desk, each) for each in found]
 
     found = ask(work, lambda client: remote_workflows.executions(client, wanted, in_full=output is Output.JSON))
-    if output is Output.JSON:
-        show_json(found)
-        return
     rows = [(each.id, each.workflow, each.status, each.step, each.outcome or each.error) for each in found]
     columns = (
         Column("ID"),
@@ -79,7 +76,7 @@ def list_executions(
         ExecutionFilter(limit=count): "No executions. Start one: mainspring workflow start WORKFLOW",
         ExecutionFilter(limit=count, in_need=True): "No execution waits for a person.",
     }
-    show_table(columns, rows, nothing.get(wanted, "No executions match."))
+    show_list(found, output, columns, rows, nothing.get(wanted, "No executions match."))
 
 
 @app.command("show")
@@ -342,10 +339,11 @@ def order(
     ordered = ask(
         do, lambda client: int(remote_workflows.order_many(client, verb, wanted, reason, dry_run=False)["ordered"])
     )
-    if output is Output.JSON:
-        show_json({"verb": verb, "ordered": ordered, "more": found > ordered == count})
-    else:
-        say(f"sent {verb} to {ordered} execution{'' if ordered == 1 else 's'}; it takes effect in the next ticks")
+    answer(
+        {"verb": verb, "ordered": ordered, "more": found > ordered == count},
+        output,
+        f"sent {verb} to {ordered} execution{'' if ordered == 1 else 's'}; it takes effect in the next ticks",
+    )
 
 
 @app.command("send")
@@ -381,10 +379,11 @@ def erase(execution_id: Id, reason: Reason = "", output: OutputOption = Output.T
         lambda desk: erase_execution(desk, execution_id, reason),
         lambda client: client.executions.erase(execution_id, reason=reason)["entries"],
     )
-    if output is Output.JSON:
-        show_json({"id": execution_id, "entries": entries})
-    else:
-        say(f"erased the values of {entries} entries; their commitments stay")
+    answer(
+        {"id": execution_id, "entries": entries},
+        output,
+        f"erased the values of {entries} entries; their commitments stay",
+    )
 
 
 def _awaited(execution: "ExecutionView", at: "datetime") -> str:

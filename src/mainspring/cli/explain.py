@@ -180,7 +180,7 @@ def _endpoint(state: EndpointState) -> Endpoint:
 
 
 def _interval_hint(state: IntervalHintState | None) -> IntervalHint | None:
-    """A hint whose parts are null is no hint. Whether its interval is within bounds is decided by the governor."""
+    """A hint whose parts are null is ignored. Whether its interval is within bounds is decided by the governor."""
     if state is None or (state.interval_ms is None and state.expires_at is None):
         return None
     interval_ms = _whole(state.interval_ms, "hints.interval.interval_ms", 1, DURATION_MS_MAX)

@@ -16,7 +16,7 @@ from mainspring.views.sentences import hints_in_words, source_in_words, when
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.schedule.changes import Change
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.endpoint import EndpointView
 
 MILLISECOND = timedelta(milliseconds=1)

@@ -8,13 +8,13 @@ from mainspring.cli import remote
 from mainspring.cli.arguments import JobName
 from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all
 from mainspring.cli.endpoint_output import list_endpoints, note_if_managed, schedule_in_words
-from mainspring.cli.output import Output, now, say, show_json
-from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.cli.output import Output, answer, now, show_json
+from mainspring.cli.table import Column, show_fields, show_list, show_table
 from mainspring.views.sentences import relative, when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.endpoint import EndpointView
     from mainspring.views.job import JobView
 
@@ -38,7 +38,7 @@ def add(
         lambda desk: add_job(desk, name, description or ""),
         lambda client: client.jobs.create(name=name, description=description or ""),
     )
-    _show(job, output, f"added job {job.name!r}")
+    answer(job, output, f"added job {job.name!r}")
 
 
 @app.command("list")
@@ -49,12 +49,9 @@ def list_jobs(output: OutputOption = Output.TABLE) -> None:
     jobs = ask_for_all(
         JobView, lambda desk: desk.stores.endpoints.jobs(desk.tenant_id), lambda client: client.jobs.list()["items"]
     )
-    if output is Output.JSON:
-        show_json(jobs)
-        return
     rows = [(job.name, job.status, job.description) for job in jobs]
     columns = (Column("NAME", can_cut=True), Column("STATE"), Column("DESCRIPTION", tail=True))
-    show_table(columns, rows, "No jobs yet. Add one: mainspring job add NAME")
+    show_list(jobs, output, columns, rows, "No jobs yet. Add one: mainspring job add NAME")
 
 
 @app.command("show")
@@ -113,7 +110,7 @@ def edit(
         lambda desk: edit_job(desk, name, rename, description),
         lambda client: client.jobs.update(name, **fields),
     )
-    _show(job, output, f"edited job {job.name!r}")
+    answer(job, output, f"edited job {job.name!r}")
     note_if_managed(job.name, job.managed_by)
 
 
@@ -145,11 +142,4 @@ def _set_status(name: str, status: str, sentence: str, output: Output) -> None:
         return verbs[status](name)
 
     job = ask_for(JobView, lambda desk: set_job_status(desk, name, JobStatus(status)), over)
-    _show(job, output, sentence.format(name=job.name))
-
-
-def _show(job: "JobView", output: Output, sentence: str) -> None:
-    if output is Output.JSON:
-        show_json(job)
-    else:
-        say(sentence)
+    answer(job, output, sentence.format(name=job.name))

@@ -13,7 +13,10 @@ from mainspring.cli import (
     audit,
     backtest,
     backup,
+    calendar,
+    call,
     clock,
+    connection,
     demo,
     doctor,
     documents,
@@ -21,11 +24,14 @@ from mainspring.cli import (
     event,
     execution,
     hint,
-    import_crontab,
+    imports,
     job,
+    maintenance,
     mcp,
     member,
+    move,
     partition,
+    ping_url,
     planner,
     proposals,
     rules,
@@ -42,7 +48,9 @@ from mainspring.cli import (
     why,
     workflow,
 )
-from mainspring.cli.command import CommandApp, use_server
+from mainspring.cli import exec as exec_program
+from mainspring.cli.arguments import read_span
+from mainspring.cli.command import CommandApp, server_in_use, use_server
 
 app = CommandApp("Mainspring: a scheduler for HTTP jobs that explains every decision.", completes=True)
 
@@ -86,13 +94,18 @@ app.command("doctor")(doctor.doctor)
 app.add_typer(clock.app, name="clock")
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
+app.command("move")(move.move)
 app.command("apply")(documents.apply)
 app.command("diff")(documents.diff)
 app.command("export")(documents.export)
 app.command("schema")(documents.schema)
-app.add_typer(import_crontab.app, name="import")
+app.add_typer(imports.app, name="import")
 app.add_typer(job.app, name="job")
+endpoint.app.command("ping-url")(ping_url.ping_url)
 app.add_typer(endpoint.app, name="endpoint")
+app.add_typer(connection.app, name="connection")
+app.add_typer(calendar.app, name="calendar")
+app.add_typer(call.app, name="call")
 app.add_typer(hint.app, name="hint")
 app.add_typer(rules.app, name="rules")
 app.add_typer(proposals.app, name="proposals")
@@ -112,10 +125,38 @@ app.add_typer(user.app, name="user")
 app.add_typer(member.app, name="member")
 app.add_typer(api_key.app, name="apikey")
 app.add_typer(alert.app, name="alert")
+app.add_typer(maintenance.app, name="maintenance")
 app.add_typer(signing_key.app, name="signing-key")
 app.add_typer(secret_key.app, name="secret-key")
 app.add_typer(tenant.app, name="tenant")
 app.add_typer(audit.app, name="audit")
+
+
+@app.command("exec")
+def run_program(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a heartbeat, for messages and to find its URL.")],
+    program: Annotated[
+        list[str], typer.Argument(metavar="-- PROGRAM [ARGUMENT...]", help="The program to run, after two dashes.")
+    ],
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="Its ping URL (or MAINSPRING_PING_URL).")] = "",
+    tail: Annotated[
+        int, typer.Option("--tail", metavar="BYTES", min=0, max=100_000, help="How much of the output is reported.")
+    ] = exec_program.TAIL_BYTES,
+    no_output: Annotated[
+        bool, typer.Option("--no-output", help="Leave the output alone, and report none of it.")
+    ] = False,
+    report_for: Annotated[
+        str, typer.Option("--report-for", metavar="DURATION", help="How long the end is reported if that fails.")
+    ] = "5s",
+) -> None:
+    """Run a program, and tell a heartbeat when it starts and how it ends.
+
+    Its output, exit code and signals pass through. If Mainspring cannot be reached, the program runs all the same.
+    No database is needed. Without --url, the URL is asked from --server with the key in MAINSPRING_API_KEY.
+    """
+    options = exec_program.options_from(name, url, server_in_use())
+    span = read_span(report_for, "report_for").total_seconds()
+    exec_program.run_program(options._replace(tail_bytes=tail, report_for_s=span, keeps_output=not no_output), program)
 
 
 @app.command("explain")
@@ -129,7 +170,7 @@ def explain() -> None:
     {"next_run_at": "2025-01-01T00:01:00Z", "source": "baseline-interval", "trail": [...]}
 
     Further fields of an endpoint: baseline_cron (instead of the interval), timezone, min_interval_ms, max_interval_ms,
-    paused_until, failure_count, backoff (default or monitor), and hints: {"interval": {"interval_ms": 30000,
+    paused_until, failure_count, backoff (default, monitor or none), and hints: {"interval": {"interval_ms": 30000,
     "expires_at": "...", "reason": "..."}, "one_shot": {"next_run_at": "...", "expires_at": "..."}}.
 
     A line that cannot be explained gets {"error": "..."} in its place, and the rest continues.

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all, current_settings
-from mainspring.cli.output import Output, note, say, show_json
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.output import Output, answer, note, say, show_json
+from mainspring.cli.table import Column, show_list
 from mainspring.cli.user import link_of
 from mainspring.domain.access.scope import Role
 
 if TYPE_CHECKING:
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.account import MemberAdded, MemberView
 
 app = CommandApp("Members of the tenant (MAINSPRING_TENANT) and their roles: owner, operator, viewer.")
@@ -32,21 +32,18 @@ def list_members(output: OutputOption = Output.TABLE) -> None:
     from mainspring.views.account import MemberView
 
     members = ask_for_all(MemberView, list_all, lambda client: client.users.list_members()["items"])
-    if output is Output.JSON:
-        show_json(members)
-        return
     columns = (Column("EMAIL", can_cut=True), Column("NAME", can_cut=True), Column("ROLE"))
     rows = [
         (each.email, each.name, each.role if each.status == "active" else f"{each.role} ({each.status})")
         for each in members
     ]
-    show_table(columns, rows, "No members yet. Add one: mainspring member add EMAIL --role operator")
+    show_list(members, output, columns, rows, "No members yet. Add one: mainspring member add EMAIL --role operator")
 
 
 @app.command("add")
 def add(email: Email, role: RoleOption = Role.VIEWER, output: OutputOption = Output.TABLE) -> None:
     """Invite a person to the tenant. The person accepts by opening the link, which is emailed or printed."""
-    from mainspring.cli.link_email import post_link
+    from mainspring.cli.user import post_link
     from mainspring.domain.access.account import Proof
     from mainspring.operations.members import add_member
     from mainspring.views.account import MemberAdded, MemberView
@@ -98,14 +95,8 @@ def remove(email: Email, output: OutputOption = Output.TABLE) -> None:
     member = ask_for(
         MemberView, lambda desk: remove_member(desk, email), lambda client: client.users.remove_member(email)
     )
-    if output is Output.JSON:
-        show_json({**member.as_json(), "removed": True})
-    else:
-        say(f"removed {member.email}")
+    answer({**member.as_json(), "removed": True}, output, f"removed {member.email}")
 
 
 def _show(member: "MemberView", output: Output) -> None:
-    if output is Output.JSON:
-        show_json(member)
-    else:
-        say(f"{member.email} is {member.role}")
+    answer(member, output, f"{member.email} is {member.role}")

@@ -20,6 +20,8 @@ LISTS = {
         kind: f"{kind} list"
         for kind in ("endpoint", "job", "workflow", "execution", "webhook", "alert", "user", "tenant")
     },
+    "maintenance window": "maintenance list",
+    "calendar": "calendar list",
     "live API key": "apikey list",
     "signing key": "signing-key list",
     "member": "member list",
@@ -52,6 +54,14 @@ def note(text: str) -> None:
 
 def show_json(value: object) -> None:
     print(as_json(value))
+
+
+def answer(value: object, output: Output, sentence: str) -> None:
+    """The result of a command: JSON for programs, a sentence for people."""
+    if output is Output.JSON:
+        show_json(value)
+    else:
+        say(sentence)
 
 
 def as_json(value: object, *, indent: int | None = 2) -> str:

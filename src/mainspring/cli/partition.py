@@ -9,13 +9,14 @@ from mainspring.cli.arguments import Force
 from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for_all, fail_unless
 from mainspring.cli.execution_output import show_breach
 from mainspring.cli.output import Output, note, now, say, show_json
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.progress import progress
+from mainspring.cli.table import Column, show_list
 from mainspring.domain.errors import Conflict
 from mainspring.views.sentences import when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.partition import PartitionStatus
 
 app = CommandApp("Partitions of workflows: writers, waiting work, verification.")
@@ -35,9 +36,6 @@ def list_partitions(output: OutputOption = Output.TABLE) -> None:
         return [PartitionStatus.of(view, moment) for view in await desk.stores.flows.partitions.views(moment)]
 
     found = ask(work, lambda client: PartitionStatus.read_all(client.partitions.list()["items"]), for_all=True)
-    if output is Output.JSON:
-        show_json(found)
-        return
     at = now()
     rows = [
         (
@@ -53,7 +51,7 @@ def list_partitions(output: OutputOption = Output.TABLE) -> None:
         Column("OVERDUE"),
         Column("NEXT WORK", tail=True),
     )
-    show_table(columns, rows, "No partitions; the first execution creates one.")
+    show_list(found, output, columns, rows, "No partitions; the first execution creates one.")
 
 
 @app.command("verify")
@@ -77,12 +75,13 @@ def verify(
     checkpoints = [each for file in kept or () for each in read_kept(file.read_bytes()).checkpoints]
 
     given = msgspec.to_builtins(checkpoints)
-    found = ask_for_all(
-        PartitionVerified,
-        lambda desk: verify_partitions(desk, partition, checkpoints),
-        lambda client: client.partitions.verify(partition=partition, checkpoints=given)["items"],
-        for_all=True,
-    )
+    with progress("verify"):
+        found = ask_for_all(
+            PartitionVerified,
+            lambda desk: verify_partitions(desk, partition, checkpoints),
+            lambda client: client.partitions.verify(partition=partition, checkpoints=given)["items"],
+            for_all=True,
+        )
     if output is Output.JSON:
         show_json(found)
     for each in found if output is Output.TABLE else ():

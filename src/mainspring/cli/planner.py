@@ -15,7 +15,7 @@ from mainspring.cli.settings import masked
 from mainspring.domain.errors import Conflict
 
 if TYPE_CHECKING:
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.settings import Settings
     from mainspring.views.planner import PlannerModes, PlannerSession
 

@@ -9,14 +9,14 @@ from mainspring.cli import remote_planner
 from mainspring.cli.arguments import Reason
 from mainspring.cli.command import CommandApp, OutputOption, ask
 from mainspring.cli.output import Output, say, show_json
-from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.cli.table import Column, show_fields, show_list
 from mainspring.views.sentences import clock
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.operations.proposals import Decided
-    from mainspring.views.proposal import PlannerProposal
+    from mainspring.views.planner import PlannerProposal
 
 NONE_YET = "No proposals are pending. `mainspring planner mode NAME ask` lets advice propose instead of act."
 ProposalIds = Annotated[list[str], typer.Argument(metavar="PROPOSAL...", help="Ids of proposals.")]
@@ -38,7 +38,7 @@ def list_proposals(
 ) -> None:
     """List proposals, newest first: pending ones, or others with --state."""
     from mainspring.operations.proposals import check_state, proposal_filter
-    from mainspring.views.proposal import load_proposals
+    from mainspring.views.planner import load_proposals
 
     wanted = None if state == "all" else check_state(state)
 
@@ -47,9 +47,6 @@ def list_proposals(
         return await load_proposals(desk, await desk.stores.proposals.proposals(desk.tenant_id, chosen))
 
     found = ask(work, lambda client: remote_planner.proposals(client, endpoint, wanted, count))
-    if output is Output.JSON:
-        show_json(found)
-        return
     rows = [
         (
             each.id,
@@ -66,7 +63,7 @@ def list_proposals(
         Column("PROPOSAL"), Column("ENDPOINT", can_cut=True), Column("STATE"), Column("WOULD", can_cut=True),
         Column("BY", can_cut=True), Column("EXPIRES", spare=True), Column("REASON", tail=True),
     )  # fmt: skip
-    show_table(columns, rows, NONE_YET if state == "pending" else "No proposals match.")
+    show_list(found, output, columns, rows, NONE_YET if state == "pending" else "No proposals match.")
 
 
 @app.command("show")
@@ -76,7 +73,7 @@ def show(
 ) -> None:
     """Show one proposal: the change, its author and reason, and the decision."""
     from mainspring.operations.proposals import find_proposal
-    from mainspring.views.proposal import PlannerProposal, load_proposals
+    from mainspring.views.planner import PlannerProposal, load_proposals
 
     async def work(desk: "Desk") -> "PlannerProposal":
         return (await load_proposals(desk, [await find_proposal(desk, proposal_id)]))[0]
@@ -151,7 +148,7 @@ def _decide_one(
     done: str,
     output: Output,
 ) -> "PlannerProposal":
-    from mainspring.views.proposal import PlannerProposal, load_proposals
+    from mainspring.views.planner import PlannerProposal, load_proposals
 
     async def work(desk: "Desk") -> "PlannerProposal":
         return (await load_proposals(desk, [(await here(desk, proposal_id)).proposal]))[0]

@@ -1,13 +1,15 @@
 """A server instead of a database: the same commands through the API.
 
-A command reads the server's JSON into the view that it would make from its own database, and prints that. Refusals of
-the server become the errors they were.
+A command reads the server's JSON into the view that it would make from its own database, and prints that. Error
+responses become the errors that the server raised.
 """
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mainspring.domain.duration import IN, format_duration
 from mainspring.domain.errors import (
     Conflict,
     Forbidden,
@@ -24,6 +26,7 @@ from mainspring.domain.name import shown
 if TYPE_CHECKING:
     from mainspring.client import ApiError, Client
     from mainspring.documents.faults import InvalidDocument
+    from mainspring.domain.config_field import ConfigField
     from mainspring.domain.endpoint import EndpointConfig
     from mainspring.ports.filters import EndpointOrder
     from mainspring.views.document import Applied
@@ -93,7 +96,7 @@ def _is_address(server: str) -> bool:
 
 
 def misunderstood(server: str, why: str) -> InvalidInput:
-    """For an answer of the server that a command could not read: commands take fields without looking first."""
+    """The error for a response that a command cannot read."""
     return InvalidInput(
         f"the server {server!r} gave an answer that this version of Mainspring does not understand "
         f"({why}); --server must be the URL of a Mainspring server of the same version; "
@@ -103,7 +106,7 @@ def misunderstood(server: str, why: str) -> InvalidInput:
 
 
 def error_of(refusal: "ApiError") -> MainspringError:
-    """The error that the server met, with its words, so that the exit code is the same too."""
+    """The error that the server raised, with its message, so that the exit code is the same."""
     places = (each.get("path") or each.get("pointer") or each.get("parameter") or "" for each in refusal.errors)
     field = str(next(places, "")).strip("/")
     by_kind: dict[str, MainspringError] = {
@@ -128,7 +131,7 @@ def _not_found(refusal: "ApiError") -> NotFound:
 
 
 def _faults_of(refusal: "ApiError") -> MainspringError | None:
-    """The faults of a workflow's document, where it was refused for them."""
+    """The errors of a workflow document, if it was refused because of them."""
     from mainspring.workflow.document import InvalidWorkflow
     from mainspring.workflow.yaml_lines import WorkflowFault
 
@@ -140,7 +143,7 @@ def _faults_of(refusal: "ApiError") -> MainspringError | None:
 
 
 def wait_for_run(client: "Client", endpoint_id: str, timeout_s: float) -> "RunRequested":
-    """Request a run and wait until it has ended; None instead of the run when the time is over."""
+    """Requests a run and waits until it has ended. The run is None after the timeout."""
     import time
 
     from mainspring.views.endpoint import RunRequested
@@ -158,7 +161,7 @@ def wait_for_run(client: "Client", endpoint_id: str, timeout_s: float) -> "RunRe
 
 
 def read_deliveries(client: "Client", found: "Iterator[Shape]", count: int, *, in_full: bool) -> list["DeliveryView"]:
-    """The newest so many; their payloads are fetched one by one, where they are shown."""
+    """The newest deliveries. Payloads are fetched one by one if they are shown."""
     from itertools import islice
 
     from mainspring.views.notification import DeliveryDetailView, DeliveryView
@@ -195,7 +198,7 @@ def endpoints_of(
 def change(
     client: "Client", name: str, verb: Callable[["Client", "EndpointView"], object]
 ) -> tuple["EndpointView", bool]:
-    """The endpoint after `verb`, which gets the client and the endpoint as it was; None: nothing to do."""
+    """The endpoint after `verb`, which gets the client and the previous endpoint; None: nothing to do."""
     from mainspring.views.endpoint import EndpointView
 
     before = EndpointView.model_validate(client.endpoints.read(name))
@@ -205,24 +208,51 @@ def change(
 
 
 def config_of(endpoint: "EndpointView") -> "EndpointConfig":
-    """What the owner of an endpoint may edit of it; secrets are masks, which the server takes for what it has."""
-    from mainspring.domain.endpoint import SETTINGS, EndpointConfig, with_values
-    from mainspring.domain.run import Header, HttpAction
+    """The configuration of an endpoint. Secrets are masks, which the server replaces by the stored values."""
+    from msgspec import convert
 
-    headers = tuple(Header(each.name, each.value, each.secret) for each in endpoint.headers)
-    values = {field.name: getattr(endpoint, field.name) for field in SETTINGS}
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return with_values(EndpointConfig(endpoint.name, HttpAction(endpoint.url, headers=headers)), values)
+    from mainspring.domain.endpoint import SETTINGS, new_config
+    from mainspring.domain.kinds.registry import PAIRS
+    from mainspring.domain.run import Header
+
+    inputs = {field.key: getattr(endpoint, field.name) for field in SETTINGS}
+    for field in SETTINGS:
+        if field.struct is not None and inputs[field.key] is not None:
+            inputs[field.key] = convert(inputs[field.key].model_dump(), field.struct)
+    for key in PAIRS:
+        inputs[key] = tuple(Header(each.name, each.value, each.secret) for each in getattr(endpoint, key))
+    return new_config(endpoint.name, inputs | {"url": endpoint.url})
 
 
-def fields_of(config: "EndpointConfig", before: "EndpointConfig") -> dict[str, Any]:
-    """What is different from before, as the API takes it; a secret that stays is named by its mask."""
+def new_fields_of(config: "EndpointConfig") -> dict[str, Any]:
+    """The fields of a new endpoint that are not its defaults, as the API takes them."""
     from msgspec import to_builtins
 
-    from mainspring.domain.endpoint import CONFIG_FIELDS, config_value
+    from mainspring.domain.endpoint import config_value, fields_of
 
-    pairs = [(field.key, config_value(before, field), config_value(config, field)) for field in CONFIG_FIELDS]
-    return {key: to_builtins(new) for key, old, new in pairs if new != old}
+    pairs = [(field, config_value(config, field)) for field in fields_of(config)]
+    given = [(field, value) for field, value in pairs if field.is_required or value != field.default]
+    return {field.key: to_builtins(_sent(field, value)) for field, value in given}
+
+
+def changed_fields_of(config: "EndpointConfig", before: "EndpointConfig") -> dict[str, Any]:
+    """The changed fields as the API takes them. An unchanged secret is sent as its mask."""
+    from msgspec import to_builtins
+
+    from mainspring.domain.endpoint import config_value, fields_of
+    from mainspring.domain.kinds.registry import kind_of
+
+    if kind_of(config.action) is not kind_of(before.action):
+        return new_fields_of(config)
+    pairs = [(field, config_value(before, field), config_value(config, field)) for field in fields_of(config)]
+    return {field.key: to_builtins(_sent(field, new)) for field, old, new in pairs if new != old}
+
+
+def _sent(field: "ConfigField", value: Any) -> object:
+    """A value as the API takes it: a group by key, a delay as text."""
+    if isinstance(value, timedelta):
+        return f"{IN}{format_duration(value // timedelta(milliseconds=1))}"
+    return field.all_inputs_of(value) if value is not None and field.parts else value
 
 
 def apply_documents(
@@ -235,7 +265,7 @@ def apply_documents(
     take_over: bool,
     dry_run: bool,
 ) -> "Applied":
-    """Apply documents through a server; their faults come back with the lines they stand in."""
+    """Applies documents through a server. Errors have the line of the document."""
     from mainspring.client import ApiError
     from mainspring.views.document import Applied
 

@@ -1,4 +1,4 @@
-"""Rules, sessions and back-tests through a server: where one call of its API does not give what a command shows."""
+"""Rules, sessions and back-tests through a server, for commands that need several API calls."""
 
 import re
 from itertools import islice
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.backtest import BacktestRequest
     from mainspring.views.backtest import Backtest
-    from mainspring.views.planner import PlannerModes, PlannerSession, Spend
-    from mainspring.views.proposal import PlannerProposal
+    from mainspring.views.planner import PlannerModes, PlannerProposal, PlannerSession, Spend
     from mainspring.views.rule import RulesDrafted, RuleView, RunTested
 
 _IN_LIST = re.compile(r"/rules/(\d+)(.*)")
@@ -44,7 +43,7 @@ def check_rules(client: "Client", endpoint: str | None, job: str | None, documen
 def add_rules(
     client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]"
 ) -> list["RuleView"]:
-    """All are checked before the first of many is added."""
+    """All rules are checked before the first one is added."""
     from mainspring.views.rule import RuleView
 
     if len(documents) > 1:
@@ -54,7 +53,7 @@ def add_rules(
 
 
 def remove_rules(client: "Client", endpoint: str | None, job: str | None, names: "Sequence[str]") -> list[str]:
-    """By name or id; without names, all of the owner's."""
+    """Rules by name or id; without names, all rules of the owner."""
     known = rules(client, endpoint, job)
     chosen = [each for each in known if not names or {str(each.rule["name"]), each.id} & set(names)]
     found = {name for each in chosen for name in (str(each.rule["name"]), each.id)}
@@ -88,7 +87,7 @@ def look(client: "Client", endpoint: str) -> "PlannerSession":
 
 
 def modes(client: "Client", scope: str | None, wanted: str | None, undo: bool) -> tuple[str, "PlannerModes", int, int]:
-    """The tenant, what is set for everything, for it and for its endpoints, and how much was undone and is left."""
+    """The tenant, the modes, and the number of endpoints on which advice was undone or remains."""
     from mainspring.domain.rules.apply import MODES, MODES_IN_WORDS
     from mainspring.views.planner import PlannerModes
 
@@ -115,7 +114,7 @@ def sessions(client: "Client", endpoint: str | None, count: int) -> tuple[list["
 
 
 def proposals(client: "Client", endpoint: str | None, state: str | None, count: int) -> list["PlannerProposal"]:
-    from mainspring.views.proposal import PlannerProposal
+    from mainspring.views.planner import PlannerProposal
 
     group: Any = client.proposals  # its types allow known states alone; here it is the server who refuses others
     found = group.iterate(endpoint=endpoint, state=state, limit=min(count, PAGE))

@@ -1,4 +1,4 @@
-"""Workflows and executions through a server: where one call of its API does not give what a command shows."""
+"""Workflows and executions through a server, for commands that need several API calls."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ def simulate(
     happenings: list["SimulatedEvent"],
     answers: list[str],
 ) -> "Simulated":
-    from mainspring.cli.workflow_arguments import read_answers
+    from mainspring.cli.workflow import read_answers
     from mainspring.views.execution_log import Simulated
 
     steps = tuple(str(step["id"]) for step in client.workflows.check(document=document)["steps"])
@@ -72,7 +72,7 @@ def _sent(value: "SimulatedEvent | SimulatedAnswer") -> Any:
 
 
 def executions(client: "Client", wanted: "ExecutionFilter", *, in_full: bool) -> list["ExecutionView"]:
-    """The newest so many; what they know is fetched one by one, where it is shown."""
+    """The newest executions. Values are fetched one by one if they are shown."""
     from mainspring.views.execution import ExecutionDetailView, ExecutionView
 
     size = min(wanted.limit, PAGE)
@@ -100,7 +100,7 @@ def executions(client: "Client", wanted: "ExecutionFilter", *, in_full: bool) ->
 
 
 def order(client: "Client", execution_id: str, verb: str, reason: str, *, in_full: bool) -> "ExecutionView":
-    """The execution as it was when it was ordered; a key that may order and not read is enough, unless in full."""
+    """The execution before the command. The scope to read is only needed with `in_full`."""
     from mainspring.views.execution import ExecutionDetailView, ExecutionView
 
     before = ExecutionDetailView.model_validate(client.executions.read(execution_id)) if in_full else None
@@ -138,7 +138,7 @@ def export(client: "Client", execution_id: str) -> "Bundle":
 
 
 def step_through(client: "Client", execution_id: str) -> list["ReplayFrame"]:
-    """Every turn, made again here from what the server exports."""
+    """Every turn, replayed here from the server's export."""
     from mainspring.workflow.bundle import entries_of, workflow_of
     from mainspring.workflow.replay import frames
 

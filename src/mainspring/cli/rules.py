@@ -9,15 +9,15 @@ import typer
 from mainspring.cli import remote_planner
 from mainspring.cli.arguments import Reason
 from mainspring.cli.command import CommandApp, OutputOption, ask, complete, current_settings, decide, fail_unless
-from mainspring.cli.output import Output, now, say, show_json
-from mainspring.cli.table import Column, show_table
-from mainspring.cli.workflow_arguments import read_document
+from mainspring.cli.output import Output, answer, now, say, show_json
+from mainspring.cli.table import Column, show_list, show_table
+from mainspring.cli.workflow import read_document
 from mainspring.domain.errors import InvalidInput
 from mainspring.views.sentences import clock, relative
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.operations.rules import InvalidRules
     from mainspring.views.rule import RulesDrafted, RuleView, RunTested
 
@@ -66,10 +66,7 @@ def check(
             rules = ask(work, remotely)
     except InvalidRules as refused:
         raise _with_lines(refused, text) from None
-    if output is Output.JSON:
-        show_json(rules)
-    else:
-        say(f"{len(rules)} {'rule is' if len(rules) == 1 else 'rules are'} valid")
+    answer(rules, output, f"{len(rules)} {'rule is' if len(rules) == 1 else 'rules are'} valid")
 
 
 @app.command("add")
@@ -138,9 +135,6 @@ def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: Output
         return [RuleView.of(known) for known in found]
 
     found = ask(work, lambda client: remote_planner.rules(client, endpoint, job))
-    if output is Output.JSON:
-        show_json(found)
-        return
     at = now()
     rows = [
         (
@@ -161,7 +155,7 @@ def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: Output
         Column("FIRED"),
         Column("TROUBLE", tail=True),
     )
-    show_table(columns, rows, "No rules yet.")
+    show_list(found, output, columns, rows, "No rules yet.")
 
 
 @app.command("remove")
@@ -185,10 +179,7 @@ def remove(
         return await remove_rules(desk, await find_owner(desk, endpoint, job), names or [])
 
     removed = ask(work, lambda client: remote_planner.remove_rules(client, endpoint, job, names or []))
-    if output is Output.JSON:
-        show_json(removed)
-    else:
-        say(f"removed {len(removed)}: {', '.join(removed)}" if removed else "there were no rules")
+    answer(removed, output, f"removed {len(removed)}: {', '.join(removed)}" if removed else "there were no rules")
 
 
 @app.command("test")
@@ -351,10 +342,11 @@ def draft(
 
     if accept:
         ask(add, add_there)
-    if output is Output.JSON:
-        show_json({**drafted.as_json(), "added": accept})
-    else:
-        say(f"added {len(documents)}" if accept else "nothing was added; --accept adds the drafted rules")
+    answer(
+        {**drafted.as_json(), "added": accept},
+        output,
+        f"added {len(documents)}" if accept else "nothing was added; --accept adds the drafted rules",
+    )
 
 
 def _as_yaml(documents: Sequence[object]) -> str:

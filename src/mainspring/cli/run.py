@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from mainspring.cli.arguments import one_of_two, read_choice, read_instant
-from mainspring.cli.command import CommandApp, OutputOption, ask
-from mainspring.cli.endpoint_output import body_in_words, phases_in_words
+from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings
+from mainspring.cli.endpoint_output import body_in_words, code_in_words, phases_in_words
 from mainspring.cli.output import Output, now, show_json
 from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.domain.errors import NotFound
-from mainspring.views.sentences import clock, relative, rule_in_words, step_sentence, took, when
+from mainspring.domain.errors import Misconfigured, NotFound
+from mainspring.views.sentences import clock, relative, rule_in_words, step_sentence, took, waiting_in_words, when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.run import Run
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.run import RunDetailView, RunView
 
 PAGE = 200
+FAILED = ("failure", "timeout", "blocked")  # what the filter `failed` finds
 
 app = CommandApp("One run: an attempt at one slot of an endpoint.")
 
@@ -47,6 +48,9 @@ def runs(
     sort: Annotated[
         str, typer.Option("--sort", help="-started_at: newest first; started_at: oldest first.")
     ] = "-started_at",
+    archived: Annotated[
+        bool, typer.Option("--archive", help="Runs of the archive (MAINSPRING_ARCHIVE) instead of the database.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List runs, newest first by default."""
@@ -83,11 +87,42 @@ def runs(
         older = (shape for shape in shapes if before is None or shape["id"] < before)
         return RunView.read_all(islice(older, count))
 
-    found = ask(work, over)
+    found = _archived(name, wanted, before, count, oldest_first) if archived else ask(work, over)
     if output is Output.JSON:
         show_json(found)
         return
     _show_all(found, "No run matches." if before or any(wanted.values()) else "No run yet.")
+
+
+def _archived(
+    name: str | None, wanted: dict[str, Any], before: str | None, count: int, oldest_first: bool
+) -> list["RunView"]:
+    """Archived runs that match, newest first."""
+    from itertools import islice
+
+    from mainspring.operations.endpoints import find_endpoint
+    from mainspring.views.run import RunView
+    from mainspring.wiring.outbound import open_archive
+
+    def matches(run: "Run", endpoint_id: str | None) -> bool:
+        has_status = wanted["status"] in (None, run.status) or (wanted["status"] == "failed" and run.status in FAILED)
+        is_of = wanted["trigger"] in (None, run.trigger) and endpoint_id in (None, run.endpoint_id)
+        return has_status and is_of and (before is None or run.id < before)
+
+    async def work(desk: "Desk") -> list["RunView"]:
+        archive = open_archive(current_settings())
+        if archive is None:
+            raise Misconfigured(
+                "there is no archive; set MAINSPRING_ARCHIVE to its folder", setting="MAINSPRING_ARCHIVE"
+            )
+        endpoint_id = (await find_endpoint(desk, name)).id if name is not None else None
+        runs = archive.runs(desk.tenant_id, wanted["since"], wanted["until"])
+        found = (run for run in runs if matches(run, endpoint_id))
+        picked = list(islice(reversed(list(found)) if oldest_first else found, count))
+        names = await desk.stores.look.names(desk.tenant_id, [run.endpoint_id for run in picked])
+        return [RunView.of(run, names.get(run.endpoint_id, run.endpoint_id)) for run in picked]
+
+    return ask(work)
 
 
 def _show_all(found: list["RunView"], nothing: str) -> None:
@@ -126,6 +161,7 @@ def show(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one run: its result, its response, and why it ran."""
+    from mainspring.operations.runs import waiting_of
     from mainspring.views.run import RunDetailView
 
     async def work(desk: "Desk") -> tuple["RunDetailView", bytes]:
@@ -133,7 +169,8 @@ def show(
         names = await desk.stores.look.names(desk.tenant_id, [run.endpoint_id])
         kept = await desk.stores.runs.body(desk.tenant_id, run_id)
         data = b"" if kept is None else kept.data
-        return RunDetailView.of(run, names.get(run.endpoint_id, run.endpoint_id), kept), data
+        waiting = await waiting_of(desk, run)
+        return RunDetailView.of(run, names.get(run.endpoint_id, run.endpoint_id), kept, waiting), data
 
     def over(client: "Client") -> tuple["RunDetailView", bytes]:
         run = RunDetailView.model_validate(client.runs.read(run_id))
@@ -166,9 +203,10 @@ def _show(run: "RunDetailView") -> None:
     fields = [
         ("run", run.id),
         ("endpoint", run.endpoint),
-        ("status", run.status),
-        ("response", f"HTTP {run.status_code}" if run.status_code is not None else "none"),
+        ("status", run.status if run.callback is None else waiting_in_words(run.callback, now())),
+        ("response", code_in_words(run) if run.status_code is not None else "none"),
         ("error", f"{run.error} [{run.error_code}]" if run.error else "-"),
+        *([("maintenance", f"{run.maintenance}; the run does not count")] if run.maintenance else []),
         ("slot", clock(run.slot_at)),
         ("triggered by", f"{run.trigger}{source}{attempt}"),
         ("started", when(now(), run.started_at)),
@@ -178,6 +216,9 @@ def _show(run: "RunDetailView") -> None:
     ]
     if run.address:
         fields.append(("address", run.address))
+    if run.tls is not None:
+        left = "" if run.tls.days_left is None else f", expires in {run.tls.days_left} days"
+        fields.append(("certificate", f"{run.tls.subject}, issued by {run.tls.issuer}{left}"))
     if run.phases is not None:
         fields.extend(phases_in_words(run.phases))
     if run.body is not None:

@@ -6,7 +6,7 @@ import typer
 
 from mainspring.cli.command import CommandApp, OutputOption, complete, current_settings
 from mainspring.cli.output import Output, note, say, show_json
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.table import Column, show_list
 
 app = CommandApp("The key that encrypts secrets, and its rotation.")
 
@@ -20,12 +20,15 @@ def show(output: OutputOption = Output.TABLE) -> None:
     from mainspring.wiring.secret_rotation import key_rows
 
     rows = complete(key_rows(current_settings()))
-    if output is Output.JSON:
-        show_json([{"id": row.id, "seals": row.seals, "here": row.is_here, "values": row.values} for row in rows])
-        return
     columns = (Column("KEY"), Column("DOES"), Column("VALUES"))
     does = [("encrypts and decrypts" if row.seals else "decrypts") if row.is_here else "is missing" for row in rows]
-    show_table(columns, [(row.id, what, f"{row.values:,}") for row, what in zip(rows, does, strict=True)], "")
+    show_list(
+        [{"id": row.id, "seals": row.seals, "here": row.is_here, "values": row.values} for row in rows],
+        output,
+        columns,
+        [(row.id, what, f"{row.values:,}") for row, what in zip(rows, does, strict=True)],
+        "",
+    )
 
 
 @app.command("rotate")

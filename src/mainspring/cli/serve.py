@@ -8,15 +8,15 @@ import typer
 
 from mainspring import __version__
 from mainspring.cli.command import OutputOption, complete, current_settings
+from mainspring.cli.endpoint_output import live_schedulers
 from mainspring.cli.output import Output, say, show_json
-from mainspring.cli.schedulers import live_schedulers
 from mainspring.cli.settings import masked
 from mainspring.cli.user import link_of
 from mainspring.wiring.files import raise_file_limit
 
 if TYPE_CHECKING:
     from mainspring.cli.reporter import Reporter
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.ports.stores import Stores
     from mainspring.ports.upkeep import StoreFacts
     from mainspring.settings import Settings

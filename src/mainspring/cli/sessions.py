@@ -6,12 +6,12 @@ import typer
 
 from mainspring.cli import remote_planner
 from mainspring.cli.command import CommandApp, OutputOption, ask
-from mainspring.cli.output import Output, say, show_json
+from mainspring.cli.output import Output, answer, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.views.sentences import clock, took
 
 if TYPE_CHECKING:
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.planner import PlannerSession, Spend
 
 NONE_YET = (
@@ -73,10 +73,7 @@ def usage(output: OutputOption = Output.TABLE) -> None:
         return Spend.of(await desk.stores.sessions.token_usage(desk.tenant_id), None)
 
     found = ask(work, remote_planner.usage)
-    if output is Output.JSON:
-        show_json(found.model_dump(include={"month", "sessions", "tokens", "cost_usd"}))
-    else:
-        say(_spent(found))
+    answer(found.model_dump(include={"month", "sessions", "tokens", "cost_usd"}), output, _spent(found))
 
 
 def _spent(usage: "Spend") -> str:

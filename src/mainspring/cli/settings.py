@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from mainspring.cli.command import CommandApp, OutputOption, current_settings
-from mainspring.cli.output import Output, show_json
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.output import Output
+from mainspring.cli.table import Column, show_list
 from mainspring.domain.duration import format_duration
 from mainspring.views.sentences import MASK
 
@@ -42,16 +42,19 @@ def settings(output: OutputOption = Output.TABLE) -> None:
     Settings are environment variables; secrets are masked.
     """
     rows = setting_rows(current_settings())
-    if output is Output.JSON:
-        show_json([row._asdict() for row in rows])
-        return
     columns = (
         Column("SETTING"),
         Column("VALUE", can_cut=True),
         Column("DEFAULT", can_cut=True),
         Column("MEANING", tail=True),
     )
-    show_table(columns, [(row.name, row.value or "-", row.default or "-", row.meaning) for row in rows], "")
+    show_list(
+        [row._asdict() for row in rows],
+        output,
+        columns,
+        [(row.name, row.value or "-", row.default or "-", row.meaning) for row in rows],
+        "",
+    )
 
 
 @app.command("show")
@@ -70,11 +73,8 @@ def show(
         | ({"origin": "environment" if row.name in os.environ else "default"} if origin else {})
         for row in setting_rows(current_settings())
     ]
-    if output is Output.JSON:
-        show_json(rows)
-        return
     columns = (Column("SETTING"), Column("VALUE", can_cut=True), *((Column("ORIGIN"),) if origin else ()))
-    show_table(columns, [tuple(value or "-" for value in row.values()) for row in rows], "")
+    show_list(rows, output, columns, [tuple(value or "-" for value in row.values()) for row in rows], "")
 
 
 def setting_rows(current: "Settings") -> list[SettingRow]:
@@ -107,7 +107,7 @@ def written(value: object) -> str:
     if isinstance(value, tuple) and any(isinstance(each, HostLimit) for each in value):
         return "; ".join(map(str, value))
     if isinstance(value, Iterable):
-        return ",".join(sorted(str(each) for each in value))
+        return ",".join(sorted(masked(str(each)) for each in value))
     return str(value)
 
 

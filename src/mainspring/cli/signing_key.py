@@ -6,13 +6,13 @@ import typer
 
 from mainspring.cli.command import CommandApp, OutputOption, ask
 from mainspring.cli.output import Output, note, now, say, show_json
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.table import Column, show_list
 from mainspring.views.sentences import when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
-    from mainspring.views.api_key import SigningKey, SigningKeyCreated
+    from mainspring.operations.context import Desk
+    from mainspring.views.account import SigningKey, SigningKeyCreated
 
 app = CommandApp("Signing keys let targets verify calls.")
 
@@ -24,7 +24,7 @@ def create(output: OutputOption = Output.TABLE) -> None:
     Older keys keep signing as well until they are revoked.
     """
     from mainspring.operations.signing_keys import add_signing_key
-    from mainspring.views.api_key import SigningKeyCreated
+    from mainspring.views.account import SigningKeyCreated
     from mainspring.wiring.desk import new_signing_secret
 
     async def work(desk: "Desk") -> "SigningKeyCreated":
@@ -43,19 +43,16 @@ def create(output: OutputOption = Output.TABLE) -> None:
 def list_keys(output: OutputOption = Output.TABLE) -> None:
     """List the active signing keys, newest first."""
     from mainspring.operations.signing_keys import list_signing_keys
-    from mainspring.views.api_key import SigningKey
+    from mainspring.views.account import SigningKey
 
     async def work(desk: "Desk") -> list["SigningKey"]:
         return [SigningKey(id=key_id, created_at=created_at) for key_id, created_at in await list_signing_keys(desk)]
 
     keys = ask(work, lambda client: SigningKey.read_all(client.keys.list_signing()["items"]))
-    if output is Output.JSON:
-        show_json(keys)
-        return
     at = now()
     rows = [(key.id, when(at, key.created_at)) for key in keys]
     nothing = "No signing key; calls are not signed. Make one: mainspring signing-key create"
-    show_table((Column("KEY"), Column("CREATED")), rows, nothing)
+    show_list(keys, output, (Column("KEY"), Column("CREATED")), rows, nothing)
 
 
 @app.command("revoke")

@@ -33,6 +33,7 @@ def simulate(
     Hours pass in a moment. Exits with 1 if a check of the scenario fails; the failed seed is named.
     """
     from mainspring.simulation.checks import check_trace
+    from mainspring.simulation.loop import PlayedTime
     from mainspring.simulation.report import report as write_report
     from mainspring.simulation.scenario import load_scenario, shipped
     from mainspring.simulation.world import play
@@ -47,9 +48,10 @@ def simulate(
     loaded = load_scenario(scenario)
     failed: dict[int, list[tuple[str, str]]] = {}
     runs = checks = 0
-    with progress("simulate", seeds if seeds > 1 else None) as count:
+    time = PlayedTime()
+    with progress("simulate", int(seeds * loaded.minutes * 60), lambda: time.seconds):
         for each in range(seed, seed + seeds):
-            played = play(loaded, each)
+            played = play(loaded, each, played=time)
             verdicts = check_trace(played)
             runs, checks = runs + len(played.runs), len(verdicts)
             if faults := [(verdict.check, verdict.detail) for verdict in verdicts if not verdict.ok]:
@@ -59,7 +61,6 @@ def simulate(
                     report.write_text(write_report(played, verdicts), encoding="utf-8")
                 if trace is not None:
                     trace.write_text(played.text, encoding="utf-8")
-            count.advance()
     if output is Output.JSON:
         show_json({"scenario": loaded.name, "seeds": seeds, "runs": runs, "checks": checks, "failed": failed})
     else:

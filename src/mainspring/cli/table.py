@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from mainspring.cli.output import Output, show_json
 from mainspring.domain.text import spelled_out
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ STYLES = {
     "timeout": "red",
     "blocked": "red",
     "abandoned": "yellow",
+    "retried": "yellow",
     "superseded": "yellow",
     "unknown": "yellow",
     "missed": "yellow",
@@ -50,6 +52,16 @@ class Column(NamedTuple):
     can_cut: bool = False
     spare: bool = False
     tail: bool = False
+
+
+def show_list(
+    found: Sequence[object], output: Output, columns: Sequence[Column], rows: Sequence[Sequence[str]], nothing: str
+) -> None:
+    """The result of a list command: JSON for programs, a table for people, or `nothing` without rows."""
+    if output is Output.JSON:
+        show_json(found)
+    else:
+        show_table(columns, rows, nothing)
 
 
 def show_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], nothing: str) -> None:

@@ -7,14 +7,14 @@ import typer
 from mainspring.cli.arguments import NO_VALUE, read_quota
 from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all
 from mainspring.cli.output import Output, show_json
-from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.cli.table import Column, show_fields, show_list
 from mainspring.domain.duration import format_duration, parse_duration_ms
 from mainspring.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
-    from mainspring.views.tenant import TenantView
+    from mainspring.operations.context import Desk
+    from mainspring.views.account import TenantView
 
 app = CommandApp("The tenant (MAINSPRING_TENANT) and its quotas.")
 
@@ -23,7 +23,7 @@ app = CommandApp("The tenant (MAINSPRING_TENANT) and its quotas.")
 def show(output: OutputOption = Output.TABLE) -> None:
     """Show the quotas and the usage of this month."""
     from mainspring.operations.tenants import find_tenant
-    from mainspring.views.tenant import TenantView
+    from mainspring.views.account import TenantView
 
     async def work(desk: "Desk") -> "TenantView":
         return TenantView.of(await find_tenant(desk))
@@ -34,7 +34,7 @@ def show(output: OutputOption = Output.TABLE) -> None:
 @app.command("list")
 def list_tenants(output: OutputOption = Output.TABLE) -> None:
     """List every tenant of the installation."""
-    from mainspring.views.tenant import TenantView
+    from mainspring.views.account import TenantView
 
     tenants = ask_for_all(
         TenantView,
@@ -42,11 +42,14 @@ def list_tenants(output: OutputOption = Output.TABLE) -> None:
         lambda client: client.tenants.list()["items"],
         for_all=True,
     )
-    if output is Output.JSON:
-        show_json(tenants)
-        return
     rows = [(tenant.id, tenant.name, f"{tenant.runs_this_month:,}") for tenant in tenants]
-    show_table((Column("TENANT"), Column("NAME", can_cut=True), Column("RUNS THIS MONTH")), rows, "No tenants.")
+    show_list(
+        tenants,
+        output,
+        (Column("TENANT"), Column("NAME", can_cut=True), Column("RUNS THIS MONTH")),
+        rows,
+        "No tenants.",
+    )
 
 
 @app.command("create")
@@ -59,7 +62,7 @@ def create(
 ) -> None:
     """Create a tenant, which is isolated from the others."""
     from mainspring.operations.tenants import add_tenant
-    from mainspring.views.tenant import TenantView
+    from mainspring.views.account import TenantView
 
     tenant = ask_for(
         TenantView,
@@ -93,7 +96,7 @@ def set_quotas(
     from msgspec.structs import replace
 
     from mainspring.operations.tenants import set_quotas as change_quotas
-    from mainspring.views.tenant import TenantView
+    from mainspring.views.account import TenantView
 
     given = {
         "runs_per_month": runs_per_month,
@@ -117,7 +120,7 @@ def set_quotas(
 
 
 def _own(client: "Client") -> "TenantView":
-    from mainspring.views.tenant import TenantView, Usage
+    from mainspring.views.account import TenantView, Usage
 
     return TenantView.of_usage(Usage.model_validate(client.tenant.read_usage()))
 

@@ -6,18 +6,44 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all, current_settings, server_in_use
-from mainspring.cli.output import Output, note, now, say, show_json
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.output import Output, answer, note, now, say, show_json
+from mainspring.cli.table import Column, show_list
 from mainspring.domain.access.scope import Role
-from mainspring.domain.errors import InvalidInput
+from mainspring.domain.errors import Conflict, InvalidInput
 from mainspring.views.sentences import when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.accounts import Invitation
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.settings import Settings
     from mainspring.views.account import Invited, UserView
+
+
+async def post_link(settings: "Settings", email: str, token: str) -> bool:
+    """False without a mail server or a link. Raises Conflict if the email cannot be sent."""
+    if not settings.smtp_url or not token:
+        return False
+    from mainspring.domain.access.account import digest
+    from mainspring.domain.notify.subscription import DestinationKind
+    from mainspring.domain.run import RunStatus
+    from mainspring.wiring.outbound import open_messengers
+
+    text = (
+        "You are invited to a tenant on Mainspring. Open the link to see the invitation and accept it:"
+        f"\n\n{settings.site}/setup#token={token}"
+        "\n\nThe link works once, within 24 hours. If you did not expect this email, ignore it."
+    )
+    mailer = open_messengers(settings)[DestinationKind.MAIL]
+    sent = await mailer.send(email, "Your link", text, f"link-{digest(token)[:32]}")
+    if sent.status is not RunStatus.SUCCESS:
+        raise Conflict(
+            f"the link for {email} could not be sent: {sent.error}; check MAINSPRING_SMTP_URL, then try again",
+            kind="member",
+            name=email,
+        )
+    return True
+
 
 app = CommandApp("Users, who sign in with a password, a one-time link or single sign-on.")
 
@@ -83,9 +109,6 @@ def list_users(output: OutputOption = Output.TABLE) -> None:
     users = ask_for_all(
         UserView, lambda desk: desk.stores.accounts.users(), lambda client: client.users.list()["items"]
     )
-    if output is Output.JSON:
-        show_json(users)
-        return
     columns = (
         Column("EMAIL", can_cut=True),
         Column("NAME", can_cut=True),
@@ -94,7 +117,7 @@ def list_users(output: OutputOption = Output.TABLE) -> None:
     )
     at = now()
     rows = [(user.email, user.name, _state(user), when(at, user.created_at)) for user in users]
-    show_table(columns, rows, "No user yet. Make a link for the first owner: mainspring user link")
+    show_list(users, output, columns, rows, "No user yet. Make a link for the first owner: mainspring user link")
 
 
 @app.command("disable")
@@ -233,10 +256,7 @@ def _state(user: "UserView") -> str:
 
 
 def _show(user: "UserView", what: str, output: Output) -> None:
-    if output is Output.JSON:
-        show_json(user)
-    else:
-        say(f"{what} {user.email}")
+    answer(user, output, f"{what} {user.email}")
 
 
 def _show_invitation(made: "Invited", what: str, output: Output) -> None:

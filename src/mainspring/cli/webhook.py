@@ -17,16 +17,17 @@ from mainspring.cli.command import (
     server_in_use,
 )
 from mainspring.cli.endpoint_output import note_if_managed
-from mainspring.cli.output import Output, note, now, say, show_json
+from mainspring.cli.output import Output, answer, note, now, say, show_json
 from mainspring.cli.remote import PAGE, read_deliveries
-from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.cli.setting_options import WebhookCommand, as_sent, read_settings
+from mainspring.cli.table import Column, show_fields, show_list
 from mainspring.views.sentences import clock, when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.notify.delivery import DeliveryStatus
     from mainspring.domain.run import Outcome
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.views.notification import DeliveryTest, DeliveryView, WebhookCreated, WebhookView
 
 app = CommandApp("Webhooks: external receivers of events.")
@@ -38,34 +39,35 @@ DeliveriesThatAre = Annotated[
         "--status", help="Only deliveries in this state: pending, delivered, failed, held, digested, dropped."
     ),
 ]
-Types = Annotated[
-    list[str] | None,
-    typer.Option("--type", metavar="EVENT", help="An event, or a family such as run.*; repeatable. Default: all."),
-]
 
 
-@app.command("add")
+@app.command("add", WebhookCommand)
 def add(
+    context: typer.Context,
     url: Annotated[str, typer.Argument(metavar="URL", help="URL that receives events.")],
-    types: Types = None,
     name: Annotated[str, typer.Option("--name", help="Name of the webhook; default: the host.")] = "",
-    description: Annotated[str, typer.Option("--description", help="Description.")] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Send events to a URL from now on, and show the signing secret once."""
-    from mainspring.operations.webhooks import WebhookDraft, add_webhook
+    from msgspec.structs import replace
+
+    from mainspring.domain.config_field import values_of
+    from mainspring.domain.notify.subscription import WEBHOOK_FIELDS, WebhookDraft
+    from mainspring.operations.webhooks import add_webhook
     from mainspring.views.notification import WebhookCreated
     from mainspring.wiring.desk import new_signing_secret
     from mainspring.wiring.outbound import judge_host
 
+    given = read_settings(WEBHOOK_FIELDS, context.obj)
+    values = values_of(WEBHOOK_FIELDS, given)
+
     async def work(desk: "Desk") -> "WebhookCreated":
         secret = new_signing_secret()
-        draft = WebhookDraft(url, name, tuple(types or ()), description, secret=secret)
+        draft = replace(WebhookDraft(url, name, secret=secret), **values)
         return WebhookCreated.of(await add_webhook(desk, draft), secret=secret)
 
     def remotely(client: "Client") -> "WebhookCreated":
-        made = client.webhooks.create(url=url, name=name, types=types or [], description=description)
-        return WebhookCreated.model_validate(made)
+        return WebhookCreated.model_validate(client.webhooks.create(url=url, name=name, **as_sent(given)))
 
     webhook = ask(work, remotely)
     if output is Output.JSON:
@@ -73,8 +75,8 @@ def add(
         return
     say(f"added webhook {webhook.name!r}: {webhook.secret}")
     note("the secret is not shown again; give it to the receiver, which verifies the webhook-signature header")
-    host = webhook.url.split("/")[2].rpartition(":")[0] or webhook.url
-    if not server_in_use() and (why := judge_host(current_settings(), host)):
+    host = webhook.url.split("/")[2].rpartition(":")[0] or webhook.url if "://" in webhook.url else ""
+    if host and not server_in_use() and (why := judge_host(current_settings(), host)):
         note(f"{why}, so it is not called unless `mainspring serve` was started with MAINSPRING_ALLOW_CIDRS for it")
 
 
@@ -90,9 +92,6 @@ def list_webhooks(output: OutputOption = Output.TABLE) -> None:
         lambda desk: list_subscriptions(desk, SubscriptionKind.WEBHOOK),
         lambda client: client.webhooks.list()["items"],
     )
-    if output is Output.JSON:
-        show_json(found)
-        return
     rows = [(webhook.name, webhook.state, ",".join(webhook.types), webhook.url) for webhook in found]
     columns = (
         Column("WEBHOOK", can_cut=True),
@@ -100,7 +99,7 @@ def list_webhooks(output: OutputOption = Output.TABLE) -> None:
         Column("EVENTS", can_cut=True),
         Column("URL", tail=True),
     )
-    show_table(columns, rows, "No webhooks yet. Add one: mainspring webhook add https://example.com/hook")
+    show_list(found, output, columns, rows, "No webhooks yet. Add one: mainspring webhook add https://example.com/hook")
 
 
 @app.command("show")
@@ -116,16 +115,12 @@ def show(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
         _show(webhook)
 
 
-@app.command("edit")
+@app.command("edit", WebhookCommand)
 def edit(
+    context: typer.Context,
     name: WebhookName,
     url: Annotated[str | None, typer.Option("--url", help="URL that receives events.")] = None,
-    types: Types = None,
     rename: Annotated[str | None, typer.Option("--name", help="New name.")] = None,
-    description: Annotated[str | None, typer.Option("--description", help="Description.")] = None,
-    enabled: Annotated[
-        bool | None, typer.Option("--enable/--disable", help="Enable or disable; once enabled it receives new events.")
-    ] = None,
     new_secret: Annotated[
         bool,
         typer.Option(
@@ -137,13 +132,14 @@ def edit(
     """Change a webhook."""
     from msgspec.structs import replace
 
+    from mainspring.domain.config_field import values_of
+    from mainspring.domain.notify.subscription import WEBHOOK_FIELDS
     from mainspring.operations.webhooks import edit_webhook
     from mainspring.views.notification import WebhookCreated
     from mainspring.wiring.desk import new_signing_secret
 
-    given: dict[str, object] = {"url": url, "name": rename, "description": description, "enabled": enabled}
-    given["types"] = None if types is None else tuple(types)
-    changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+    given = read_settings(WEBHOOK_FIELDS, context.obj | {"url": url, "name": rename})
+    changes = values_of(WEBHOOK_FIELDS, given)
 
     async def work(desk: "Desk") -> "WebhookCreated":
         secret = new_signing_secret() if new_secret else ""
@@ -151,8 +147,8 @@ def edit(
         return WebhookCreated.of(edited, secret=secret or None)
 
     def remotely(client: "Client") -> "WebhookCreated":
-        sent = changes if types is None else {**changes, "types": types}
-        return WebhookCreated.model_validate(client.webhooks.update(name, **sent, new_secret=new_secret))
+        changed = client.webhooks.update(name, **as_sent(given), new_secret=new_secret)
+        return WebhookCreated.model_validate(changed)
 
     webhook = ask(work, remotely)
     if output is Output.JSON:
@@ -174,10 +170,7 @@ def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
         lambda desk: delete_subscription(desk, SubscriptionKind.WEBHOOK, name),
         lambda client: client.webhooks.delete(name),
     )
-    if output is Output.JSON:
-        show_json(gone)
-    else:
-        say(f"deleted webhook {gone.name!r}")
+    answer(gone, output, f"deleted webhook {gone.name!r}")
 
 
 @app.command("test")
@@ -190,7 +183,7 @@ def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
     settings = current_settings()
 
     async def work(desk: "Desk") -> "Outcome":
-        caller = open_caller(settings, desk.vault)
+        caller = open_caller(settings, desk.vault, desk.stores)
         try:
             return await test_webhook(desk, caller, name)
         finally:
@@ -246,10 +239,7 @@ def redeliver(
         lambda desk: send_again(desk, delivery_id),
         lambda client: client.webhooks.redeliver_delivery(delivery_id),
     )
-    if output is Output.JSON:
-        show_json(delivery)
-    else:
-        say(f"{delivery.id} is sent again as soon as a notifier runs")
+    answer(delivery, output, f"{delivery.id} is sent again as soon as a notifier runs")
 
 
 def read_delivery_status(text: str | None) -> "DeliveryStatus | None":
@@ -260,9 +250,6 @@ def read_delivery_status(text: str | None) -> "DeliveryStatus | None":
 
 
 def show_deliveries(found: Sequence["DeliveryView"], output: Output) -> None:
-    if output is Output.JSON:
-        show_json(found)
-        return
     rows = [
         (each.id, each.type, each.status, str(each.attempts), clock(each.sent_at), each.error or each.response or "")
         for each in found
@@ -275,7 +262,7 @@ def show_deliveries(found: Sequence["DeliveryView"], output: Output) -> None:
         Column("LAST ATTEMPT", spare=True),
         Column("ANSWER", tail=True),
     )
-    show_table(columns, rows, "No messages yet.")
+    show_list(found, output, columns, rows, "No messages yet.")
 
 
 def _show_test(tested: "DeliveryTest", name: str, output: Output) -> None:
@@ -295,6 +282,7 @@ def _show(webhook: "WebhookView") -> None:
         ("id", webhook.id),
         ("state", f"{webhook.state}{f': {webhook.disabled_reason}' if webhook.disabled_reason else ''}"),
         ("url", webhook.url),
+        *([("connection", webhook.connection)] if webhook.connection else []),
         ("events", ", ".join(webhook.types)),
         ("created", when(at, webhook.created_at)),
     ]

@@ -8,14 +8,14 @@ import typer
 from mainspring.cli.arguments import EndpointName, read_assumption
 from mainspring.cli.command import OutputOption, ask
 from mainspring.cli.output import Output, now, say, show_json
-from mainspring.cli.table import Column, show_table
+from mainspring.cli.table import Column, show_list
 from mainspring.views.sentences import clock, relative, rule_in_words
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
-    from mainspring.views.decision import PlannedRunView
+    from mainspring.operations.context import Desk
     from mainspring.views.endpoint import EndpointView
+    from mainspring.views.run import PlannedRunView
     from mainspring.views.why import DecisionView
 
     # The endpoint, its next runs, and why there are none.
@@ -28,6 +28,7 @@ def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     Every candidate of the decision is named, with what it asked for and why it won or lost. For a due endpoint that has
     not started: what it waits for, how many wait with it, and which setting to change.
     """
+    from mainspring.domain.config_field import DEFAULT_KIND
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.views.why import DecisionView, load_decision
 
@@ -40,6 +41,8 @@ def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
         return
     for sentence in decision.sentences:
         say(sentence)
+    if decision.kind not in (DEFAULT_KIND, "heartbeat"):  # a heartbeat calls nothing
+        say(f"A run calls {decision.target}.")
 
 
 def next_runs(
@@ -56,9 +59,9 @@ def next_runs(
     Each run is assumed to start on its slot and to succeed; with --if failures=N, to fail.
     """
     from mainspring.operations.endpoints import find_endpoint
-    from mainspring.operations.preview import preview
-    from mainspring.views.decision import PlannedRunView
+    from mainspring.operations.preview import load_preview
     from mainspring.views.endpoint import EndpointView, load_endpoint
+    from mainspring.views.run import PlannedRunView
     from mainspring.views.why import DecisionView, load_decision
 
     failures = read_assumption(assumption) if assumption is not None else None
@@ -66,7 +69,7 @@ def next_runs(
     async def work(desk: "Desk") -> "UpcomingRuns":
         endpoint = await find_endpoint(desk, name)
         at = await desk.stores.schedule.now()
-        runs = [PlannedRunView.of(each) for each in preview(endpoint, at, count, desk.cron, failures)]
+        runs = [PlannedRunView.of(each) for each in await load_preview(desk, endpoint, at, count, failures)]
         return await load_endpoint(desk, endpoint), runs, None if runs else await load_decision(desk, endpoint)
 
     def over(client: "Client") -> "UpcomingRuns":
@@ -75,9 +78,6 @@ def next_runs(
         return endpoint, runs, None if runs else DecisionView.model_validate(client.endpoints.explain_decision(name))
 
     endpoint, runs, decision = ask(work, over)
-    if output is Output.JSON:
-        show_json(runs)
-        return
     at, zone = now(), endpoint.timezone
     has_zone = endpoint.cron is not None and zone != "UTC"
     rows = [
@@ -85,12 +85,18 @@ def next_runs(
             clock(run.next_run_at),
             relative(at, run.next_run_at),
             *([_local(run.next_run_at, zone)] if has_zone else []),
-            rule_in_words(run.source),
+            _set_by(run),
         )
         for run in runs
     ]
     columns = (Column("RUN"), Column("FROM NOW"), *([Column(zone)] if has_zone else []), Column("SET BY"))
-    show_table(columns, rows, _never(decision))
+    show_list(runs, output, columns, rows, _never(decision))
+
+
+def _set_by(run: "PlannedRunView") -> str:
+    """What set the run, and what moved it: `the interval; the maintenance window 'patch-night' skips runs until ...`"""
+    words = rule_in_words(run.source)
+    return "; ".join((words, *(step.why for step in run.trail if step.rule in ("maintenance", "calendar"))))
 
 
 def _never(decision: "DecisionView | None") -> str:

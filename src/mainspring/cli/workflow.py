@@ -1,23 +1,27 @@
 """`mainspring workflow ...`: check, publish, compare, start and simulate workflows."""
 
+import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mainspring.cli import remote_workflows
+from mainspring.cli.arguments import read_text
 from mainspring.cli.command import CommandApp, OutputOption, ask, ask_for, ask_for_all, decide
 from mainspring.cli.execution_output import MOMENT_COLUMNS, moment_lines
-from mainspring.cli.output import Output, note, say, show_json
-from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.cli.workflow_arguments import read_answers, read_data, read_document, read_happenings
+from mainspring.cli.output import Output, answer, note, say, show_json
+from mainspring.cli.table import Column, show_fields, show_list, show_table
+from mainspring.domain.errors import InvalidInput, did_you_mean
+from mainspring.domain.name import shown
 from mainspring.views.sentences import span_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mainspring.client import Client
-    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.context import Desk
     from mainspring.operations.workflow_archive import Archived
     from mainspring.ports.workflows import Published
     from mainspring.views.execution import ExecutionStarted
@@ -29,6 +33,93 @@ if TYPE_CHECKING:
         WorkflowPublished,
         WorkflowView,
     )
+    from mainspring.workflow.model import Status
+    from mainspring.workflow.replay import SimulatedAnswer, SimulatedEvent
+
+OUTCOMES = ("success", "failure", "unknown")
+
+STATUSES = "pending, active, waiting, paused, completed, failed, cancelled"
+
+
+def read_status(status: str | None) -> "Status | None":
+    from mainspring.workflow.model import Status
+
+    known = tuple(each.value for each in Status)
+    if status is not None and status not in known:
+        raise InvalidInput(
+            f"unknown status {shown(status)!r}{did_you_mean(status, known) or ';'} choose one of {STATUSES}",
+            field="status",
+        )
+    return Status(status) if status else None
+
+
+def read_document(file: Path) -> str:
+    if str(file) == "-":
+        return sys.stdin.read()
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as fault:
+        why = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
+        raise InvalidInput(
+            f"cannot read {shown(str(file))}: {why}; name a file, or - for standard input", field="file"
+        ) from None
+
+
+def read_data(text: str, field: str) -> dict[str, object]:
+    """A JSON object, or `@FILE` that contains one."""
+    try:
+        value = json.loads(read_text(text, f"--{field}"))
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise InvalidInput(
+            f"--{field} '{shown(text)}' is not a JSON object; write it as --{field} '{{\"order\": 7}}', or "
+            f"name a file that contains one: --{field} @FILE",
+            field=field,
+        )
+    return value
+
+
+def read_happenings(texts: list[str]) -> list["SimulatedEvent"]:
+    from mainspring.domain.duration import parse_duration_ms
+    from mainspring.workflow.reader import is_event_type
+    from mainspring.workflow.replay import SimulatedEvent
+
+    found = []
+    for text in texts:
+        after, _, rest = text.partition(":")
+        type_, _, data = rest.partition(":")
+        if not is_event_type(type_):
+            raise InvalidInput(
+                f"--event '{shown(text)}' is not valid; write it as --event 4d:reply:'{{\"rating\": 1}}'",
+                field="event",
+            )
+        found.append(SimulatedEvent(parse_duration_ms(after, field="event"), type_, read_data(data or "{}", "event")))
+    return found
+
+
+def read_answers(texts: list[str], steps: tuple[str, ...]) -> dict[str, list["SimulatedAnswer"]]:
+    from mainspring.workflow.replay import SimulatedAnswer
+
+    found: dict[str, list[SimulatedAnswer]] = {}
+    for text in texts:
+        step, _, rest = text.partition(":")
+        outcome, _, data = rest.partition(":")
+        if step not in steps or outcome not in OUTCOMES:
+            near = did_you_mean(step, steps) if step not in steps else did_you_mean(outcome, OUTCOMES)
+            raise InvalidInput(
+                f"--answer '{shown(text)}' is not valid{near or ';'} write STEP:OUTCOME, where the outcome "
+                f"is one of {', '.join(OUTCOMES)}",
+                field="answer",
+            )
+        made = (
+            SimulatedAnswer(outcome, read_data(data or "{}", "answer"))
+            if outcome == "success"
+            else SimulatedAnswer(outcome, None, data)
+        )
+        found.setdefault(step, []).append(made)
+    return found
+
 
 SECONDS = "%Y-%m-%d %H:%M:%S UTC"
 
@@ -99,13 +190,10 @@ def list_workflows(
         return [WorkflowView.of(each) for each in found if (each.archived_at is not None) == archived]
 
     found = ask(work, lambda client: WorkflowView.read_all(client.workflows.list(archived=archived)["items"]))
-    if output is Output.JSON:
-        show_json(found)
-        return
     rows = [(each.name, str(each.version), str(each.step_count), each.description) for each in found]
     columns = (Column("NAME", can_cut=True), Column("VERSION"), Column("STEPS"), Column("DESCRIPTION", tail=True))
     nothing = "No workflows to start. Publish one: mainspring workflow publish FILE; --archived lists archived ones."
-    show_table(columns, rows, "No archived workflows." if archived else nothing)
+    show_list(found, output, columns, rows, "No archived workflows." if archived else nothing)
 
 
 @app.command("show")
@@ -145,11 +233,8 @@ def versions(name: Name, output: OutputOption = Output.TABLE) -> None:
         return await desk.stores.flows.workflows.versions(desk.tenant_id, name)
 
     found = ask_for_all(WorkflowView, work, lambda client: client.workflows.list_versions(name)["items"])
-    if output is Output.JSON:
-        show_json(found)
-        return
     rows = [(str(each.version), f"{each.created_at:{SECONDS}}", each.actor) for each in found]
-    show_table((Column("VERSION"), Column("PUBLISHED"), Column("BY")), rows, "None.")
+    show_list(found, output, (Column("VERSION"), Column("PUBLISHED"), Column("BY")), rows, "None.")
 
 
 @app.command("diff")
@@ -241,10 +326,7 @@ def restore(name: Name, output: OutputOption = Output.TABLE) -> None:
     from mainspring.operations.workflow_archive import restore_workflow
 
     found = _switched(name, restore_workflow, lambda client: client.workflows.restore(name))
-    if output is Output.JSON:
-        show_json(found)
-    else:
-        say(f"restored {name!r}" if found.changed else f"{name!r} is not archived; nothing changed")
+    answer(found, output, f"restored {name!r}" if found.changed else f"{name!r} is not archived; nothing changed")
 
 
 @app.command("simulate")

@@ -11,35 +11,35 @@ class ActivityHour(TypedDict):
     at: str
     runs: Dict[str, int]
 
-AlertKind = Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting']
+AlertKind = Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']
 
 class AlertNew(TypedDict):
-    name: str
     to: List[str]
-    kinds: NotRequired[List[AlertKind]]
-    failures: NotRequired[int]
-    endpoint: NotRequired[str]
-    job: NotRequired[str]
-    cooldown: NotRequired[Union[int, str]]
-    quiet: NotRequired[str]
-    timezone: NotRequired[str]
-    during_quiet: NotRequired[Literal['digest', 'drop']]
-    description: NotRequired[str]
-    enabled: NotRequired[bool]
-
-class AlertPatch(TypedDict):
-    name: NotRequired[Union[str, None]]
-    to: NotRequired[Union[List[str], None]]
-    kinds: NotRequired[Union[List[AlertKind], None]]
+    kinds: NotRequired[Union[List[Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']], None]]
     failures: NotRequired[Union[int, None]]
     endpoint: NotRequired[Union[str, None]]
     job: NotRequired[Union[str, None]]
     cooldown: NotRequired[Union[Union[int, str], None]]
     quiet: NotRequired[Union[str, None]]
     timezone: NotRequired[Union[str, None]]
-    during_quiet: NotRequired[Union[Literal['digest', 'drop'], None]]
+    during_quiet: NotRequired[Literal['digest', 'drop']]
     description: NotRequired[Union[str, None]]
     enabled: NotRequired[Union[bool, None]]
+    name: str
+
+class AlertPatch(TypedDict):
+    to: NotRequired[Union[List[str], None]]
+    kinds: NotRequired[Union[List[Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']], None]]
+    failures: NotRequired[Union[int, None]]
+    endpoint: NotRequired[Union[str, None]]
+    job: NotRequired[Union[str, None]]
+    cooldown: NotRequired[Union[Union[int, str], None]]
+    quiet: NotRequired[Union[str, None]]
+    timezone: NotRequired[Union[str, None]]
+    during_quiet: NotRequired[Literal['digest', 'drop']]
+    description: NotRequired[Union[str, None]]
+    enabled: NotRequired[Union[bool, None]]
+    name: NotRequired[Union[str, None]]
 
 class AlertTest(TypedDict):
     ok: bool
@@ -221,11 +221,117 @@ class BulkExecutionRequest(TypedDict):
     reason: NotRequired[str]
     limit: NotRequired[int]
 
+class CalendarDayView(TypedDict):
+    day: str
+    label: str
+
+class CalendarDetailView(TypedDict):
+    id: str
+    name: str
+    dates: List[str]
+    weekdays: List[str]
+    holidays: Union[str, None]
+    ics_bytes: int
+    found_days: int
+    found_until: int
+    description: str
+    managed_by: Union[str, None]
+    version: int
+    created_at: str
+    updated_at: str
+    ics: Union[str, None]
+    upcoming: List[CalendarDayView]
+    users: List[str]
+
+class CalendarNew(TypedDict):
+    dates: NotRequired[Union[List[str], None]]
+    weekdays: NotRequired[Union[List[Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']], None]]
+    holidays: NotRequired[Union[str, None]]
+    ics: NotRequired[Union[str, None]]
+    description: NotRequired[Union[str, None]]
+    name: str
+
+class CalendarPatch(TypedDict):
+    dates: NotRequired[Union[List[str], None]]
+    weekdays: NotRequired[Union[List[Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']], None]]
+    holidays: NotRequired[Union[str, None]]
+    ics: NotRequired[Union[str, None]]
+    description: NotRequired[Union[str, None]]
+
+class CalendarView(TypedDict):
+    id: str
+    name: str
+    dates: List[str]
+    weekdays: List[str]
+    holidays: Union[str, None]
+    ics_bytes: int
+    found_days: int
+    found_until: int
+    description: str
+    managed_by: Union[str, None]
+    version: int
+    created_at: str
+    updated_at: str
+
+class CallNew(TypedDict):
+    description: NotRequired[Union[str, None]]
+    misfire: NotRequired[Literal['run_once', 'skip', 'catch_up']]
+    max_lateness: NotRequired[Union[Union[int, str], None]]
+    on_lost_worker: NotRequired[Literal['retry', 'skip']]
+    retry: NotRequired[Union[RetrySettings, None]]
+    at: NotRequired[Union[str, None]]
+    confirm: NotRequired[Union[str, None]]
+    method: NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]
+    body: NotRequired[Union[str, None]]
+    timeout: NotRequired[Union[Union[int, str], None]]
+    body_cap: NotRequired[Union[int, None]]
+    redirects_max: NotRequired[Union[int, None]]
+    accept_codes: NotRequired[Union[List[int], None]]
+    condition: NotRequired[Union[str, None]]
+    connection: NotRequired[Union[str, None]]
+    contains: NotRequired[Union[str, None]]
+    matches: NotRequired[Union[str, None]]
+    warn_days: NotRequired[Union[int, None]]
+    fail_days: NotRequired[Union[int, None]]
+    completes: NotRequired[Literal['response', 'callback']]
+    callback_timeout: NotRequired[Union[Union[int, str], None]]
+    literal: NotRequired[Union[bool, None]]
+    url: str
+    key: NotRequired[Union[str, None]]
+    headers: NotRequired[Union[List[HeaderGiven], None]]
+
+class CallView(TypedDict):
+    id: str
+    key: str
+    status: Literal['waiting', 'running', 'retrying', 'done', 'cancelled']
+    at: Union[str, None]
+    next_run_at: Union[str, None]
+    target: str
+    last_run_at: Union[str, None]
+    last_status: Union[str, None]
+    created_at: str
+
+class CallbackView(TypedDict):
+    since_at: str
+    until_at: str
+    percent: Union[int, None]
+    text: str
+    reported_at: Union[str, None]
+
 class Calls(TypedDict):
     recorded: int
     present: int
     changed: int
     saved: int
+
+class CallsNew(TypedDict):
+    calls: List[CallNew]
+
+class CertificateView(TypedDict):
+    subject: str
+    issuer: str
+    expires_at: Union[str, None]
+    days_left: Union[int, None]
 
 class CommandDryRun(TypedDict):
     dry_run: Literal[True]
@@ -237,6 +343,120 @@ class CommandSent(TypedDict):
     execution: ExecutionView
     ordered: str
     reason: str
+
+class ConnectionCall(TypedDict):
+    path: NotRequired[Union[str, None]]
+
+class ConnectionDetailView(TypedDict):
+    base_url: str
+    description: str
+    auth: str
+    secret: Union[str, None]
+    header: str
+    username: str
+    token_url: str
+    client_id: str
+    scope: str
+    audience: str
+    access_key_id: str
+    region: str
+    service: str
+    ca: str
+    tls_min: str
+    client_certificate: str
+    client_key: Union[str, None]
+    proxy: str
+    id: str
+    name: str
+    managed_by: Union[str, None]
+    version: int
+    created_at: str
+    updated_at: str
+    users: List[ConnectionUserView]
+
+class ConnectionNew(TypedDict):
+    base_url: str
+    description: NotRequired[Union[str, None]]
+    auth: NotRequired[Literal['none', 'header', 'basic', 'digest', 'oauth2', 'aws']]
+    secret: NotRequired[Union[str, None]]
+    header: NotRequired[Union[str, None]]
+    username: NotRequired[Union[str, None]]
+    token_url: NotRequired[Union[str, None]]
+    client_id: NotRequired[Union[str, None]]
+    scope: NotRequired[Union[str, None]]
+    audience: NotRequired[Union[str, None]]
+    access_key_id: NotRequired[Union[str, None]]
+    region: NotRequired[Union[str, None]]
+    service: NotRequired[Union[str, None]]
+    ca: NotRequired[Union[str, None]]
+    tls_min: NotRequired[Literal['1.2', '1.3']]
+    client_certificate: NotRequired[Union[str, None]]
+    client_key: NotRequired[Union[str, None]]
+    proxy: NotRequired[Union[str, None]]
+    name: str
+
+class ConnectionPatch(TypedDict):
+    base_url: NotRequired[Union[str, None]]
+    description: NotRequired[Union[str, None]]
+    auth: NotRequired[Literal['none', 'header', 'basic', 'digest', 'oauth2', 'aws']]
+    secret: NotRequired[Union[str, None]]
+    header: NotRequired[Union[str, None]]
+    username: NotRequired[Union[str, None]]
+    token_url: NotRequired[Union[str, None]]
+    client_id: NotRequired[Union[str, None]]
+    scope: NotRequired[Union[str, None]]
+    audience: NotRequired[Union[str, None]]
+    access_key_id: NotRequired[Union[str, None]]
+    region: NotRequired[Union[str, None]]
+    service: NotRequired[Union[str, None]]
+    ca: NotRequired[Union[str, None]]
+    tls_min: NotRequired[Literal['1.2', '1.3']]
+    client_certificate: NotRequired[Union[str, None]]
+    client_key: NotRequired[Union[str, None]]
+    proxy: NotRequired[Union[str, None]]
+
+class ConnectionTest(TypedDict):
+    ok: bool
+    url: str
+    status_code: Union[int, None]
+    error_code: Union[str, None]
+    error: Union[str, None]
+    duration_ms: int
+    address: Union[str, None]
+    phases: Union[PhasesView, None]
+    certificate: Union[CertificateView, None]
+    response: Union[str, None]
+
+class ConnectionUserView(TypedDict):
+    kind: str
+    id: str
+    name: str
+
+class ConnectionView(TypedDict):
+    base_url: str
+    description: str
+    auth: str
+    secret: Union[str, None]
+    header: str
+    username: str
+    token_url: str
+    client_id: str
+    scope: str
+    audience: str
+    access_key_id: str
+    region: str
+    service: str
+    ca: str
+    tls_min: str
+    client_certificate: str
+    client_key: Union[str, None]
+    proxy: str
+    id: str
+    name: str
+    managed_by: Union[str, None]
+    version: int
+    created_at: str
+    updated_at: str
 
 class CountedPage_DeliveryView(TypedDict):
     items: List[DeliveryView]
@@ -266,7 +486,9 @@ class DecisionStepView(TypedDict):
 
 class DecisionView(TypedDict):
     endpoint: str
-    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
+    kind: str
+    target: str
+    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'done', 'archived']
     next_run_at: Union[str, None]
     source: str
     trail: List[DecisionStepView]
@@ -360,10 +582,34 @@ class DryRunOf_ApiKeyView(TypedDict):
     after: Union[ApiKeyView, None]
     changed: List[str]
 
+class DryRunOf_CalendarView(TypedDict):
+    dry_run: Literal[True]
+    before: Union[CalendarView, None]
+    after: Union[CalendarView, None]
+    changed: List[str]
+
+class DryRunOf_CallView(TypedDict):
+    dry_run: Literal[True]
+    before: Union[CallView, None]
+    after: Union[CallView, None]
+    changed: List[str]
+
+class DryRunOf_ConnectionView(TypedDict):
+    dry_run: Literal[True]
+    before: Union[ConnectionView, None]
+    after: Union[ConnectionView, None]
+    changed: List[str]
+
 class DryRunOf_DeliveryView(TypedDict):
     dry_run: Literal[True]
     before: Union[DeliveryView, None]
     after: Union[DeliveryView, None]
+    changed: List[str]
+
+class DryRunOf_MaintenanceView(TypedDict):
+    dry_run: Literal[True]
+    before: Union[MaintenanceView, None]
+    after: Union[MaintenanceView, None]
     changed: List[str]
 
 class DryRunOf_MemberView(TypedDict):
@@ -401,6 +647,8 @@ class DryRunOf_WebhookView(TypedDict):
     before: Union[WebhookView, None]
     after: Union[WebhookView, None]
     changed: List[str]
+
+DuringMaintenance = Literal['continue', 'skip']
 
 class EdgeView(TypedDict):
     id: str
@@ -450,69 +698,19 @@ class EndpointDryRun(TypedDict):
     changed: List[str]
     next_run_at: Union[NextRunChange, None]
     preview: PreviewChange
+    templates: Union[TemplatesView, None]
 
 class EndpointMode(TypedDict):
     endpoint: str
     endpoint_id: str
     mode: Literal['live', 'ask', 'shadow', 'off']
 
-class EndpointNew(TypedDict):
-    every: NotRequired[Union[Union[int, str], None]]
-    cron: NotRequired[Union[str, None]]
-    timezone: NotRequired[Union[str, None]]
-    job: NotRequired[Union[str, None]]
-    description: NotRequired[Union[str, None]]
-    runbook: NotRequired[Union[str, None]]
-    min_interval: NotRequired[Union[Union[int, str], None]]
-    max_interval: NotRequired[Union[Union[int, str], None]]
-    backoff: NotRequired[Literal['default', 'monitor']]
-    jitter: NotRequired[Union[Union[int, str], None]]
-    spread: NotRequired[Union[bool, None]]
-    misfire: NotRequired[Literal['run_once', 'skip', 'catch_up']]
-    catch_up_max: NotRequired[Union[int, None]]
-    max_lateness: NotRequired[Union[Union[int, str], None]]
-    on_lost_worker: NotRequired[Literal['retry', 'skip']]
-    advice: NotRequired[Union[List[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None]]
-    method: NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]
-    body: NotRequired[Union[str, None]]
-    timeout: NotRequired[Union[Union[int, str], None]]
-    body_cap: NotRequired[Union[int, None]]
-    redirects_max: NotRequired[Union[int, None]]
-    accept_codes: NotRequired[Union[List[int], None]]
-    condition: NotRequired[Union[str, None]]
-    headers: NotRequired[Union[List[HeaderGiven], None]]
-    name: str
-    url: str
+EndpointNew = TypedDict("EndpointNew", {"kind": NotRequired[Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat']], "every": NotRequired[Union[Union[int, str], None]], "cron": NotRequired[Union[str, None]], "timezone": NotRequired[Union[str, None]], "job": NotRequired[Union[str, None]], "description": NotRequired[Union[str, None]], "runbook": NotRequired[Union[str, None]], "min_interval": NotRequired[Union[Union[int, str], None]], "max_interval": NotRequired[Union[Union[int, str], None]], "backoff": NotRequired[Literal['default', 'monitor', 'none']], "jitter": NotRequired[Union[Union[int, str], None]], "spread": NotRequired[Union[bool, None]], "misfire": NotRequired[Literal['run_once', 'skip', 'catch_up']], "catch_up_max": NotRequired[Union[int, None]], "max_lateness": NotRequired[Union[Union[int, str], None]], "on_lost_worker": NotRequired[Literal['retry', 'skip']], "advice": NotRequired[Union[List[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None]], "retry": NotRequired[Union[RetrySettings, None]], "at": NotRequired[Union[str, None]], "confirm": NotRequired[Union[str, None]], "except": NotRequired[Union[str, None]], "only": NotRequired[Union[str, None]], "shift": NotRequired[Literal['skip', 'next_business_day', 'previous_business_day']], "method": NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']], "body": NotRequired[Union[str, None]], "timeout": NotRequired[Union[Union[int, str], None]], "body_cap": NotRequired[Union[int, None]], "redirects_max": NotRequired[Union[int, None]], "accept_codes": NotRequired[Union[List[int], None]], "condition": NotRequired[Union[str, None]], "connection": NotRequired[Union[str, None]], "contains": NotRequired[Union[str, None]], "matches": NotRequired[Union[str, None]], "warn_days": NotRequired[Union[int, None]], "fail_days": NotRequired[Union[int, None]], "completes": NotRequired[Literal['response', 'callback']], "callback_timeout": NotRequired[Union[Union[int, str], None]], "literal": NotRequired[Union[bool, None]], "host": NotRequired[Union[str, None]], "port": NotRequired[Union[int, None]], "send": NotRequired[Union[str, None]], "expect": NotRequired[Union[str, None]], "read": NotRequired[Union[bool, None]], "tls": NotRequired[Union[bool, None]], "server_name": NotRequired[Union[str, None]], "verify": NotRequired[Union[bool, None]], "record": NotRequired[Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA']], "resolver": NotRequired[Union[str, None]], "answers": NotRequired[Union[List[str], None]], "answers_match": NotRequired[Literal['all', 'exact', 'any']], "count": NotRequired[Union[int, None]], "spacing": NotRequired[Union[Union[int, str], None]], "max_loss": NotRequired[Union[int, None]], "command": NotRequired[Union[List[str], None]], "shell": NotRequired[Union[bool, None]], "folder": NotRequired[Union[str, None]], "user": NotRequired[Union[str, None]], "exit_codes": NotRequired[Union[List[int], None]], "broker": NotRequired[Union[str, None]], "destination": NotRequired[Union[str, None]], "structure": NotRequired[Literal['stream', 'list']], "exchange": NotRequired[Union[str, None]], "username": NotRequired[Union[str, None]], "grace": NotRequired[Union[Union[int, str], None]], "max_duration": NotRequired[Union[Union[int, str], None]], "headers": NotRequired[Union[List[HeaderGiven], None]], "environment": NotRequired[Union[List[HeaderGiven], None]], "name": str, "url": NotRequired[Union[str, None]]})
 
-class EndpointPatch(TypedDict):
-    every: NotRequired[Union[Union[int, str], None]]
-    cron: NotRequired[Union[str, None]]
-    timezone: NotRequired[Union[str, None]]
-    job: NotRequired[Union[str, None]]
-    description: NotRequired[Union[str, None]]
-    runbook: NotRequired[Union[str, None]]
-    min_interval: NotRequired[Union[Union[int, str], None]]
-    max_interval: NotRequired[Union[Union[int, str], None]]
-    backoff: NotRequired[Literal['default', 'monitor']]
-    jitter: NotRequired[Union[Union[int, str], None]]
-    spread: NotRequired[Union[bool, None]]
-    misfire: NotRequired[Literal['run_once', 'skip', 'catch_up']]
-    catch_up_max: NotRequired[Union[int, None]]
-    max_lateness: NotRequired[Union[Union[int, str], None]]
-    on_lost_worker: NotRequired[Literal['retry', 'skip']]
-    advice: NotRequired[Union[List[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None]]
-    method: NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]
-    body: NotRequired[Union[str, None]]
-    timeout: NotRequired[Union[Union[int, str], None]]
-    body_cap: NotRequired[Union[int, None]]
-    redirects_max: NotRequired[Union[int, None]]
-    accept_codes: NotRequired[Union[List[int], None]]
-    condition: NotRequired[Union[str, None]]
-    headers: NotRequired[Union[List[HeaderGiven], None]]
-    name: NotRequired[Union[str, None]]
-    url: NotRequired[Union[str, None]]
+EndpointPatch = TypedDict("EndpointPatch", {"kind": NotRequired[Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat']], "every": NotRequired[Union[Union[int, str], None]], "cron": NotRequired[Union[str, None]], "timezone": NotRequired[Union[str, None]], "job": NotRequired[Union[str, None]], "description": NotRequired[Union[str, None]], "runbook": NotRequired[Union[str, None]], "min_interval": NotRequired[Union[Union[int, str], None]], "max_interval": NotRequired[Union[Union[int, str], None]], "backoff": NotRequired[Literal['default', 'monitor', 'none']], "jitter": NotRequired[Union[Union[int, str], None]], "spread": NotRequired[Union[bool, None]], "misfire": NotRequired[Literal['run_once', 'skip', 'catch_up']], "catch_up_max": NotRequired[Union[int, None]], "max_lateness": NotRequired[Union[Union[int, str], None]], "on_lost_worker": NotRequired[Literal['retry', 'skip']], "advice": NotRequired[Union[List[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None]], "retry": NotRequired[Union[RetrySettings, None]], "at": NotRequired[Union[str, None]], "confirm": NotRequired[Union[str, None]], "except": NotRequired[Union[str, None]], "only": NotRequired[Union[str, None]], "shift": NotRequired[Literal['skip', 'next_business_day', 'previous_business_day']], "method": NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']], "body": NotRequired[Union[str, None]], "timeout": NotRequired[Union[Union[int, str], None]], "body_cap": NotRequired[Union[int, None]], "redirects_max": NotRequired[Union[int, None]], "accept_codes": NotRequired[Union[List[int], None]], "condition": NotRequired[Union[str, None]], "connection": NotRequired[Union[str, None]], "contains": NotRequired[Union[str, None]], "matches": NotRequired[Union[str, None]], "warn_days": NotRequired[Union[int, None]], "fail_days": NotRequired[Union[int, None]], "completes": NotRequired[Literal['response', 'callback']], "callback_timeout": NotRequired[Union[Union[int, str], None]], "literal": NotRequired[Union[bool, None]], "host": NotRequired[Union[str, None]], "port": NotRequired[Union[int, None]], "send": NotRequired[Union[str, None]], "expect": NotRequired[Union[str, None]], "read": NotRequired[Union[bool, None]], "tls": NotRequired[Union[bool, None]], "server_name": NotRequired[Union[str, None]], "verify": NotRequired[Union[bool, None]], "record": NotRequired[Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA']], "resolver": NotRequired[Union[str, None]], "answers": NotRequired[Union[List[str], None]], "answers_match": NotRequired[Literal['all', 'exact', 'any']], "count": NotRequired[Union[int, None]], "spacing": NotRequired[Union[Union[int, str], None]], "max_loss": NotRequired[Union[int, None]], "command": NotRequired[Union[List[str], None]], "shell": NotRequired[Union[bool, None]], "folder": NotRequired[Union[str, None]], "user": NotRequired[Union[str, None]], "exit_codes": NotRequired[Union[List[int], None]], "broker": NotRequired[Union[str, None]], "destination": NotRequired[Union[str, None]], "structure": NotRequired[Literal['stream', 'list']], "exchange": NotRequired[Union[str, None]], "username": NotRequired[Union[str, None]], "grace": NotRequired[Union[Union[int, str], None]], "max_duration": NotRequired[Union[Union[int, str], None]], "headers": NotRequired[Union[List[HeaderGiven], None]], "environment": NotRequired[Union[List[HeaderGiven], None]], "name": NotRequired[Union[str, None]], "url": NotRequired[Union[str, None]]})
 
 class EndpointView(TypedDict):
+    kind: str
     interval_ms: Union[int, None]
     cron: Union[str, None]
     timezone: str
@@ -529,18 +727,61 @@ class EndpointView(TypedDict):
     max_lateness_ms: Union[int, None]
     on_lost_worker: str
     advice: List[str]
-    method: str
+    retry: Union[RetryView, None]
+    once_at: Union[str, None]
+    confirm: Union[str, None]
+    except_calendar: str
+    only_calendar: str
+    shift: str
+    method: Union[str, None]
     body: Union[str, None]
     timeout_ms: int
     body_cap: int
-    redirects_max: int
-    accept_codes: List[int]
+    redirects_max: Union[int, None]
+    accept_codes: Union[List[int], None]
     condition: Union[str, None]
+    connection: Union[str, None]
+    contains: Union[str, None]
+    matches: Union[str, None]
+    warn_days: Union[int, None]
+    fail_days: Union[int, None]
+    completes: Union[str, None]
+    callback_timeout_ms: Union[int, None]
+    literal: Union[bool, None]
+    host: Union[str, None]
+    port: Union[int, None]
+    send: Union[str, None]
+    expect: Union[str, None]
+    read: Union[bool, None]
+    tls: Union[bool, None]
+    server_name: Union[str, None]
+    verify: Union[bool, None]
+    record: Union[str, None]
+    resolver: Union[str, None]
+    answers: Union[List[str], None]
+    answers_match: Union[str, None]
+    count: Union[int, None]
+    spacing_ms: Union[int, None]
+    max_loss: Union[int, None]
+    command: Union[List[str], None]
+    shell: Union[bool, None]
+    folder: Union[str, None]
+    user: Union[str, None]
+    exit_codes: Union[List[int], None]
+    broker: Union[str, None]
+    destination: Union[str, None]
+    structure: Union[str, None]
+    exchange: Union[str, None]
+    username: Union[str, None]
+    grace_ms: Union[int, None]
+    max_duration_ms: Union[int, None]
     id: str
     name: str
-    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
-    url: str
+    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'done', 'archived']
+    target: str
+    url: Union[str, None]
     headers: List[HeaderView]
+    environment: List[HeaderView]
     schedule: str
     managed_by: Union[str, None]
     version: int
@@ -592,7 +833,7 @@ class EventSent(TypedDict):
     new: int
     trouble: str
 
-EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'schedule.waiting', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'advice.refused', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'clock.stepped', 'clock.differs', 'clock.repaired', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'workflow.archived', 'workflow.restored', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.event_ignored', 'execution.erased', 'executions.late', 'executions.on_time', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'secret_key.changed', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'second_factor.changed', 'passkey.added', 'passkey.removed', 'member.changed', 'member.invited', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'proposal.created', 'proposal.approved', 'proposal.rejected', 'proposal.expired', 'proposal.withdrawn', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
+EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.retried', 'run.waiting', 'run.progress', 'run.superseded', 'run.missed', 'callback.refused', 'schedule.updated', 'schedule.late', 'schedule.waiting', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'advice.refused', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'command.refused', 'ping_url.created', 'ping_url.revoked', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'clock.stepped', 'clock.differs', 'clock.repaired', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'workflow.archived', 'workflow.restored', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.event_ignored', 'execution.erased', 'executions.late', 'executions.on_time', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'secret_key.changed', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'second_factor.changed', 'passkey.added', 'passkey.removed', 'member.changed', 'member.invited', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'proposal.created', 'proposal.approved', 'proposal.rejected', 'proposal.expired', 'proposal.withdrawn', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'connection.created', 'connection.updated', 'connection.deleted', 'connection.tested', 'calls.created', 'alert.created', 'alert.updated', 'alert.deleted', 'calendar.created', 'calendar.updated', 'calendar.deleted', 'maintenance.created', 'maintenance.updated', 'maintenance.deleted']
 
 class EventView(TypedDict):
     cursor: str
@@ -614,6 +855,12 @@ class EventsNew(TypedDict):
 class EventsSent(TypedDict):
     new: int
     items: List[EventSent]
+
+class ExcludedDayView(TypedDict):
+    day: str
+    calendar: str
+    label: str
+    text: str
 
 class ExecutionComparisonView(TypedDict):
     execution: str
@@ -724,6 +971,10 @@ class ExecutionView(TypedDict):
     created_at: str
     moved_at: str
 
+class FactView(TypedDict):
+    name: str
+    about: str
+
 class FactorBegun(TypedDict):
     secret: str
     uri: str
@@ -759,7 +1010,7 @@ class HeaderView(TypedDict):
 
 class HealthView(TypedDict):
     endpoint: str
-    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
+    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'done', 'archived']
     failure_streak: int
     last_status: Union[str, None]
     last_run_at: Union[str, None]
@@ -799,12 +1050,12 @@ class JobDryRun(TypedDict):
     endpoints: List[EndpointChanged]
 
 class JobNew(TypedDict):
+    description: NotRequired[Union[str, None]]
     name: str
-    description: NotRequired[str]
 
 class JobPatch(TypedDict):
-    name: NotRequired[Union[str, None]]
     description: NotRequired[Union[str, None]]
+    name: NotRequired[Union[str, None]]
 
 class JobView(TypedDict):
     id: str
@@ -832,6 +1083,24 @@ class KeyNew(TypedDict):
     expires_in: NotRequired[Union[int, str]]
     operator: NotRequired[bool]
 
+class KindFieldView(TypedDict):
+    key: str
+    type: str
+    about: str
+    required: bool
+    default: str
+    choices: List[str]
+    unit: str
+    examples: List[str]
+    is_long: bool
+    shown_as: str
+
+class KindView(TypedDict):
+    name: str
+    about: str
+    fields: List[KindFieldView]
+    facts: List[FactView]
+
 class LinkToken(TypedDict):
     token: str
 
@@ -846,6 +1115,12 @@ class LinkView(TypedDict):
 
 class ListOf_ApiKeyView(TypedDict):
     items: List[ApiKeyView]
+
+class ListOf_CalendarDayView(TypedDict):
+    items: List[CalendarDayView]
+
+class ListOf_KindView(TypedDict):
+    items: List[KindView]
 
 class ListOf_LoginSessionView(TypedDict):
     items: List[LoginSessionView]
@@ -904,9 +1179,53 @@ class LoginSessionView(TypedDict):
     seen_at: str
     expires_at: str
 
+class MaintenanceNew(TypedDict):
+    cron: NotRequired[Union[str, None]]
+    duration: NotRequired[Union[Union[int, str], None]]
+    timezone: NotRequired[Union[str, None]]
+    start: NotRequired[Union[str, None]]
+    end: NotRequired[Union[str, None]]
+    endpoint: NotRequired[Union[str, None]]
+    job: NotRequired[Union[str, None]]
+    runs: NotRequired[Literal['continue', 'skip']]
+    description: NotRequired[Union[str, None]]
+    name: str
+
+class MaintenancePatch(TypedDict):
+    cron: NotRequired[Union[str, None]]
+    duration: NotRequired[Union[Union[int, str], None]]
+    timezone: NotRequired[Union[str, None]]
+    start: NotRequired[Union[str, None]]
+    end: NotRequired[Union[str, None]]
+    endpoint: NotRequired[Union[str, None]]
+    job: NotRequired[Union[str, None]]
+    runs: NotRequired[Literal['continue', 'skip']]
+    description: NotRequired[Union[str, None]]
+    name: NotRequired[Union[str, None]]
+
+class MaintenanceView(TypedDict):
+    id: str
+    name: str
+    state: Literal['open', 'upcoming', 'over']
+    opens_at: Union[str, None]
+    closes_at: Union[str, None]
+    cron: Union[str, None]
+    duration_ms: Union[int, None]
+    timezone: str
+    starts_at: Union[str, None]
+    ends_at: Union[str, None]
+    endpoint_id: Union[str, None]
+    job_id: Union[str, None]
+    runs: DuringMaintenance
+    description: str
+    managed_by: Union[str, None]
+    version: int
+    created_at: str
+    updated_at: str
+
 class Matching(TypedDict):
     job: NotRequired[Union[str, None]]
-    state: NotRequired[Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None]]
+    state: NotRequired[Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'done', 'archived', 'running', 'failing', 'adapting'], None]]
     text: NotRequired[Union[str, None]]
 
 class MemberAdded(TypedDict):
@@ -980,6 +1299,18 @@ class PageOf_AuditEntryView(TypedDict):
     items: List[AuditEntryView]
     next_cursor: Union[str, None]
 
+class PageOf_CalendarView(TypedDict):
+    items: List[CalendarView]
+    next_cursor: Union[str, None]
+
+class PageOf_CallView(TypedDict):
+    items: List[CallView]
+    next_cursor: Union[str, None]
+
+class PageOf_ConnectionView(TypedDict):
+    items: List[ConnectionView]
+    next_cursor: Union[str, None]
+
 class PageOf_EventView(TypedDict):
     items: List[EventView]
     next_cursor: Union[str, None]
@@ -990,6 +1321,10 @@ class PageOf_JobView(TypedDict):
 
 class PageOf_LogEntryView(TypedDict):
     items: List[LogEntryView]
+    next_cursor: Union[str, None]
+
+class PageOf_MaintenanceView(TypedDict):
+    items: List[MaintenanceView]
     next_cursor: Union[str, None]
 
 class PageOf_PlannerProposal(TypedDict):
@@ -1102,6 +1437,29 @@ class PhasesView(TypedDict):
     tls_us: int
     first_byte_us: int
     total_us: Union[int, None]
+
+class PingUrlView(TypedDict):
+    endpoint: str
+    url: Union[str, None]
+    created_at: Union[str, None]
+
+class PlacedCallView(TypedDict):
+    id: str
+    key: str
+    status: Literal['waiting', 'running', 'retrying', 'done', 'cancelled']
+    at: Union[str, None]
+    next_run_at: Union[str, None]
+    target: str
+    last_run_at: Union[str, None]
+    last_status: Union[str, None]
+    created_at: str
+    is_new: bool
+
+class PlacedCalls(TypedDict):
+    dry_run: bool
+    created: int
+    duplicates: int
+    items: List[PlacedCallView]
 
 class PlannedRunView(TypedDict):
     next_run_at: str
@@ -1246,7 +1604,7 @@ class Reason(TypedDict):
 
 class ReasonView(TypedDict):
     part: Literal['state', 'waiting', 'running', 'plan', 'note']
-    kind: Literal['archived', 'parked', 'job-paused', 'paused', 'paused-by', 'deferred', 'planned', 'waiting', 'advice', 'running', 'earlier-plan', 'run-requested', 'no-scheduler', 'undecided', 'decided', 'step', 'hint', 'contradiction', 'refused', 'proposed', 'failures']
+    kind: Literal['archived', 'done', 'parked', 'job-paused', 'paused', 'paused-by', 'deferred', 'planned', 'waiting', 'advice', 'running', 'earlier-plan', 'run-requested', 'no-scheduler', 'undecided', 'decided', 'step', 'hint', 'contradiction', 'refused', 'proposed', 'failures', 'maintenance', 'calendar']
     text: str
     command: Union[str, None]
     at: Union[str, None]
@@ -1321,11 +1679,27 @@ class ReplayedStepView(TypedDict):
     identical: bool
 
 class RequestView(TypedDict):
-    method: str
-    url: str
+    kind: str
+    target: str
+    method: Union[str, None]
+    url: Union[str, None]
     headers: List[HeaderView]
     body: Union[str, None]
     timeout_ms: int
+
+class RetrySettings(TypedDict):
+    attempts: NotRequired[Union[int, None]]
+    delay: NotRequired[Union[Union[int, str], None]]
+    factor: NotRequired[Union[int, None]]
+    max_delay: NotRequired[Union[Union[int, str], None]]
+    on: NotRequired[Union[List[Literal['timeout', 'connect', '5xx', 'rate_limit', '4xx', 'condition', 'other']], None]]
+
+class RetryView(TypedDict):
+    attempts: int
+    delay_ms: int
+    factor: int
+    max_delay_ms: int
+    on: List[str]
 
 class Revoked(TypedDict):
     id: str
@@ -1375,6 +1749,12 @@ class RulesTested(TypedDict):
     fired: Dict[str, int]
     endpoints: List[str]
 
+class RunCertificateView(TypedDict):
+    subject: str
+    issuer: str
+    days_left: Union[int, None]
+    not_after: Union[str, None]
+
 class RunDetailView(TypedDict):
     id: str
     endpoint: str
@@ -1389,13 +1769,16 @@ class RunDetailView(TypedDict):
     duration_ms: Union[int, None]
     status_code: Union[int, None]
     error: Union[str, None]
+    maintenance: Union[str, None]
     error_code: Union[str, None]
     worker: str
     missed_count: int
     phases: Union[PhasesView, None]
     address: Union[str, None]
     headers: List[List[Any]]
+    tls: Union[RunCertificateView, None]
     body: Union[BodyView, None]
+    callback: Union[CallbackView, None]
     trail: List[DecisionStepView]
 
 class RunInFlight(TypedDict):
@@ -1405,6 +1788,7 @@ class RunInFlight(TypedDict):
     trigger: str
     worker: str
     lease_until: Union[str, None]
+    callback: Union[CallbackView, None]
 
 class RunMarkView(TypedDict):
     id: str
@@ -1438,6 +1822,7 @@ class RunView(TypedDict):
     duration_ms: Union[int, None]
     status_code: Union[int, None]
     error: Union[str, None]
+    maintenance: Union[str, None]
 
 class ScenarioDetailView(TypedDict):
     name: str
@@ -1625,6 +2010,15 @@ class StepTaken(TypedDict):
     renamed_from: Union[str, None]
     fields: List[FieldChanged]
 
+class TemplateText(TypedDict):
+    name: str
+    text: str
+
+class TemplatesView(TypedDict):
+    slot_at: str
+    texts: List[TemplateText]
+    fault: Union[str, None]
+
 class TenantChoice(TypedDict):
     tenant: str
 
@@ -1655,6 +2049,7 @@ class TenantView(TypedDict):
 class TestDryRun(TypedDict):
     dry_run: Literal[True]
     would_call: RequestView
+    templates: Union[TemplatesView, None]
 
 class TimelineEntryView(TypedDict):
     number: int
@@ -1686,6 +2081,7 @@ class UpcomingRunsView(TypedDict):
     now: str
     failures: Union[int, None]
     runs: List[PlannedRunView]
+    excluded: List[ExcludedDayView]
 
 class Usage(TypedDict):
     tenant: str
@@ -1752,23 +2148,26 @@ class WebhookCreated(TypedDict):
     id: str
     name: str
     url: str
+    connection: Union[str, None]
     types: List[str]
     description: str
     secret: Union[str, None]
 
 class WebhookNew(TypedDict):
     url: str
-    name: NotRequired[str]
-    types: NotRequired[List[str]]
-    description: NotRequired[str]
-    enabled: NotRequired[bool]
-
-class WebhookPatch(TypedDict):
-    url: NotRequired[Union[str, None]]
-    name: NotRequired[Union[str, None]]
     types: NotRequired[Union[List[str], None]]
     description: NotRequired[Union[str, None]]
     enabled: NotRequired[Union[bool, None]]
+    connection: NotRequired[Union[str, None]]
+    name: NotRequired[Union[str, None]]
+
+class WebhookPatch(TypedDict):
+    url: NotRequired[Union[str, None]]
+    types: NotRequired[Union[List[str], None]]
+    description: NotRequired[Union[str, None]]
+    enabled: NotRequired[Union[bool, None]]
+    connection: NotRequired[Union[str, None]]
+    name: NotRequired[Union[str, None]]
     new_secret: NotRequired[bool]
 
 class WebhookView(TypedDict):
@@ -1783,6 +2182,7 @@ class WebhookView(TypedDict):
     id: str
     name: str
     url: str
+    connection: Union[str, None]
     types: List[str]
     description: str
 
@@ -1916,14 +2316,14 @@ class Problem(TypedDict):
 class JobsGroup:
     def list(self) -> PageOf_JobView: ...
     @overload
-    def create(self, *, name: str, description: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> JobView: ...
+    def create(self, *, description: Union[str, None] = ..., name: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> JobView: ...
     @overload
-    def create(self, *, name: str, description: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> JobDryRun: ...
+    def create(self, *, description: Union[str, None] = ..., name: str, dry_run: Literal[True], idempotency_key: str = ...) -> JobDryRun: ...
     def read(self, job: str) -> JobView: ...
     @overload
-    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> JobView: ...
+    def update(self, job: str, *, description: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> JobView: ...
     @overload
-    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> JobDryRun: ...
+    def update(self, job: str, *, description: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> JobDryRun: ...
     @overload
     def pause(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> JobView: ...
     @overload
@@ -1937,19 +2337,53 @@ class JobsGroup:
     @overload
     def archive(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobDryRun: ...
 
+class ConnectionsGroup:
+    def list(self) -> PageOf_ConnectionView: ...
+    @overload
+    def create(self, *, base_url: str, description: Union[str, None] = ..., auth: Literal['none', 'header', 'basic', 'digest', 'oauth2', 'aws'] = ..., secret: Union[str, None] = ..., header: Union[str, None] = ..., username: Union[str, None] = ..., token_url: Union[str, None] = ..., client_id: Union[str, None] = ..., scope: Union[str, None] = ..., audience: Union[str, None] = ..., access_key_id: Union[str, None] = ..., region: Union[str, None] = ..., service: Union[str, None] = ..., ca: Union[str, None] = ..., tls_min: Literal['1.2', '1.3'] = ..., client_certificate: Union[str, None] = ..., client_key: Union[str, None] = ..., proxy: Union[str, None] = ..., name: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ConnectionView: ...
+    @overload
+    def create(self, *, base_url: str, description: Union[str, None] = ..., auth: Literal['none', 'header', 'basic', 'digest', 'oauth2', 'aws'] = ..., secret: Union[str, None] = ..., header: Union[str, None] = ..., username: Union[str, None] = ..., token_url: Union[str, None] = ..., client_id: Union[str, None] = ..., scope: Union[str, None] = ..., audience: Union[str, None] = ..., access_key_id: Union[str, None] = ..., region: Union[str, None] = ..., service: Union[str, None] = ..., ca: Union[str, None] = ..., tls_min: Literal['1.2', '1.3'] = ..., client_certificate: Union[str, None] = ..., client_key: Union[str, None] = ..., proxy: Union[str, None] = ..., name: str, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_ConnectionView: ...
+    def read(self, connection: str) -> ConnectionDetailView: ...
+    @overload
+    def update(self, connection: str, *, base_url: Union[str, None] = ..., description: Union[str, None] = ..., auth: Literal['none', 'header', 'basic', 'digest', 'oauth2', 'aws'] = ..., secret: Union[str, None] = ..., header: Union[str, None] = ..., username: Union[str, None] = ..., token_url: Union[str, None] = ..., client_id: Union[str, None] = ..., scope: Union[str, None] = ..., audience: Union[str, None] = ..., access_key_id: Union[str, None] = ..., region: Union[str, None] = ..., service: Union[str, None] = ..., ca: Union[str, None] = ..., tls_min: Literal['1.2', '1.3'] = ..., client_certificate: Union[str, None] = ..., client_key: Union[str, None] = ..., proxy: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> ConnectionView: ...
+    @overload
+    def update(self, connection: str, *, base_url: Union[str, None] = ..., description: Union[str, None] = ..., auth: Literal['none', 'header', 'basic', 'digest', 'oauth2', 'aws'] = ..., secret: Union[str, None] = ..., header: Union[str, None] = ..., username: Union[str, None] = ..., token_url: Union[str, None] = ..., client_id: Union[str, None] = ..., scope: Union[str, None] = ..., audience: Union[str, None] = ..., access_key_id: Union[str, None] = ..., region: Union[str, None] = ..., service: Union[str, None] = ..., ca: Union[str, None] = ..., tls_min: Literal['1.2', '1.3'] = ..., client_certificate: Union[str, None] = ..., client_key: Union[str, None] = ..., proxy: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> DryRunOf_ConnectionView: ...
+    @overload
+    def delete(self, connection: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Deleted: ...
+    @overload
+    def delete(self, connection: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_ConnectionView: ...
+    def test(self, connection: str, *, path: Union[str, None] = ..., idempotency_key: str = ...) -> ConnectionTest: ...
+
+class CalendarsGroup:
+    def list(self) -> PageOf_CalendarView: ...
+    @overload
+    def create(self, *, dates: Union[Sequence[str], None] = ..., weekdays: Union[Sequence[Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']], None] = ..., holidays: Union[str, None] = ..., ics: Union[str, None] = ..., description: Union[str, None] = ..., name: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> CalendarView: ...
+    @overload
+    def create(self, *, dates: Union[Sequence[str], None] = ..., weekdays: Union[Sequence[Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']], None] = ..., holidays: Union[str, None] = ..., ics: Union[str, None] = ..., description: Union[str, None] = ..., name: str, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_CalendarView: ...
+    def read(self, calendar: str) -> CalendarDetailView: ...
+    @overload
+    def update(self, calendar: str, *, dates: Union[Sequence[str], None] = ..., weekdays: Union[Sequence[Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']], None] = ..., holidays: Union[str, None] = ..., ics: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> CalendarView: ...
+    @overload
+    def update(self, calendar: str, *, dates: Union[Sequence[str], None] = ..., weekdays: Union[Sequence[Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']], None] = ..., holidays: Union[str, None] = ..., ics: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> DryRunOf_CalendarView: ...
+    @overload
+    def delete(self, calendar: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Deleted: ...
+    @overload
+    def delete(self, calendar: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_CalendarView: ...
+    def preview(self, calendar: str, *, since: Union[str, None] = ..., days: int = ...) -> ListOf_CalendarDayView: ...
+
 class EndpointsGroup:
-    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_EndpointView: ...
-    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[EndpointView]: ...
+    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'done', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_EndpointView: ...
+    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'done', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[EndpointView]: ...
     @overload
-    def create(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
+    def create(self, *, kind: Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat'] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor', 'none'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., retry: Union[RetrySettings, None] = ..., at: Union[str, None] = ..., confirm: Union[str, None] = ..., except_: Union[str, None] = ..., only: Union[str, None] = ..., shift: Literal['skip', 'next_business_day', 'previous_business_day'] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., connection: Union[str, None] = ..., contains: Union[str, None] = ..., matches: Union[str, None] = ..., warn_days: Union[int, None] = ..., fail_days: Union[int, None] = ..., completes: Literal['response', 'callback'] = ..., callback_timeout: Union[Union[int, str], None] = ..., literal: Union[bool, None] = ..., host: Union[str, None] = ..., port: Union[int, None] = ..., send: Union[str, None] = ..., expect: Union[str, None] = ..., read: Union[bool, None] = ..., tls: Union[bool, None] = ..., server_name: Union[str, None] = ..., verify: Union[bool, None] = ..., record: Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA'] = ..., resolver: Union[str, None] = ..., answers: Union[Sequence[str], None] = ..., answers_match: Literal['all', 'exact', 'any'] = ..., count: Union[int, None] = ..., spacing: Union[Union[int, str], None] = ..., max_loss: Union[int, None] = ..., command: Union[Sequence[str], None] = ..., shell: Union[bool, None] = ..., folder: Union[str, None] = ..., user: Union[str, None] = ..., exit_codes: Union[Sequence[int], None] = ..., broker: Union[str, None] = ..., destination: Union[str, None] = ..., structure: Literal['stream', 'list'] = ..., exchange: Union[str, None] = ..., username: Union[str, None] = ..., grace: Union[Union[int, str], None] = ..., max_duration: Union[Union[int, str], None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., environment: Union[Sequence[HeaderGiven], None] = ..., name: str, url: Union[str, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def create(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
-    def check(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, idempotency_key: str = ...) -> EndpointChecked: ...
+    def create(self, *, kind: Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat'] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor', 'none'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., retry: Union[RetrySettings, None] = ..., at: Union[str, None] = ..., confirm: Union[str, None] = ..., except_: Union[str, None] = ..., only: Union[str, None] = ..., shift: Literal['skip', 'next_business_day', 'previous_business_day'] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., connection: Union[str, None] = ..., contains: Union[str, None] = ..., matches: Union[str, None] = ..., warn_days: Union[int, None] = ..., fail_days: Union[int, None] = ..., completes: Literal['response', 'callback'] = ..., callback_timeout: Union[Union[int, str], None] = ..., literal: Union[bool, None] = ..., host: Union[str, None] = ..., port: Union[int, None] = ..., send: Union[str, None] = ..., expect: Union[str, None] = ..., read: Union[bool, None] = ..., tls: Union[bool, None] = ..., server_name: Union[str, None] = ..., verify: Union[bool, None] = ..., record: Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA'] = ..., resolver: Union[str, None] = ..., answers: Union[Sequence[str], None] = ..., answers_match: Literal['all', 'exact', 'any'] = ..., count: Union[int, None] = ..., spacing: Union[Union[int, str], None] = ..., max_loss: Union[int, None] = ..., command: Union[Sequence[str], None] = ..., shell: Union[bool, None] = ..., folder: Union[str, None] = ..., user: Union[str, None] = ..., exit_codes: Union[Sequence[int], None] = ..., broker: Union[str, None] = ..., destination: Union[str, None] = ..., structure: Literal['stream', 'list'] = ..., exchange: Union[str, None] = ..., username: Union[str, None] = ..., grace: Union[Union[int, str], None] = ..., max_duration: Union[Union[int, str], None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., environment: Union[Sequence[HeaderGiven], None] = ..., name: str, url: Union[str, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
+    def check(self, *, kind: Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat'] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor', 'none'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., retry: Union[RetrySettings, None] = ..., at: Union[str, None] = ..., confirm: Union[str, None] = ..., except_: Union[str, None] = ..., only: Union[str, None] = ..., shift: Literal['skip', 'next_business_day', 'previous_business_day'] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., connection: Union[str, None] = ..., contains: Union[str, None] = ..., matches: Union[str, None] = ..., warn_days: Union[int, None] = ..., fail_days: Union[int, None] = ..., completes: Literal['response', 'callback'] = ..., callback_timeout: Union[Union[int, str], None] = ..., literal: Union[bool, None] = ..., host: Union[str, None] = ..., port: Union[int, None] = ..., send: Union[str, None] = ..., expect: Union[str, None] = ..., read: Union[bool, None] = ..., tls: Union[bool, None] = ..., server_name: Union[str, None] = ..., verify: Union[bool, None] = ..., record: Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA'] = ..., resolver: Union[str, None] = ..., answers: Union[Sequence[str], None] = ..., answers_match: Literal['all', 'exact', 'any'] = ..., count: Union[int, None] = ..., spacing: Union[Union[int, str], None] = ..., max_loss: Union[int, None] = ..., command: Union[Sequence[str], None] = ..., shell: Union[bool, None] = ..., folder: Union[str, None] = ..., user: Union[str, None] = ..., exit_codes: Union[Sequence[int], None] = ..., broker: Union[str, None] = ..., destination: Union[str, None] = ..., structure: Literal['stream', 'list'] = ..., exchange: Union[str, None] = ..., username: Union[str, None] = ..., grace: Union[Union[int, str], None] = ..., max_duration: Union[Union[int, str], None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., environment: Union[Sequence[HeaderGiven], None] = ..., name: str, url: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointChecked: ...
     def read(self, endpoint: str) -> EndpointView: ...
     @overload
-    def update(self, endpoint: str, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointView: ...
+    def update(self, endpoint: str, *, kind: Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat'] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor', 'none'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., retry: Union[RetrySettings, None] = ..., at: Union[str, None] = ..., confirm: Union[str, None] = ..., except_: Union[str, None] = ..., only: Union[str, None] = ..., shift: Literal['skip', 'next_business_day', 'previous_business_day'] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., connection: Union[str, None] = ..., contains: Union[str, None] = ..., matches: Union[str, None] = ..., warn_days: Union[int, None] = ..., fail_days: Union[int, None] = ..., completes: Literal['response', 'callback'] = ..., callback_timeout: Union[Union[int, str], None] = ..., literal: Union[bool, None] = ..., host: Union[str, None] = ..., port: Union[int, None] = ..., send: Union[str, None] = ..., expect: Union[str, None] = ..., read: Union[bool, None] = ..., tls: Union[bool, None] = ..., server_name: Union[str, None] = ..., verify: Union[bool, None] = ..., record: Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA'] = ..., resolver: Union[str, None] = ..., answers: Union[Sequence[str], None] = ..., answers_match: Literal['all', 'exact', 'any'] = ..., count: Union[int, None] = ..., spacing: Union[Union[int, str], None] = ..., max_loss: Union[int, None] = ..., command: Union[Sequence[str], None] = ..., shell: Union[bool, None] = ..., folder: Union[str, None] = ..., user: Union[str, None] = ..., exit_codes: Union[Sequence[int], None] = ..., broker: Union[str, None] = ..., destination: Union[str, None] = ..., structure: Literal['stream', 'list'] = ..., exchange: Union[str, None] = ..., username: Union[str, None] = ..., grace: Union[Union[int, str], None] = ..., max_duration: Union[Union[int, str], None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., environment: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def update(self, endpoint: str, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointDryRun: ...
+    def update(self, endpoint: str, *, kind: Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat'] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor', 'none'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., retry: Union[RetrySettings, None] = ..., at: Union[str, None] = ..., confirm: Union[str, None] = ..., except_: Union[str, None] = ..., only: Union[str, None] = ..., shift: Literal['skip', 'next_business_day', 'previous_business_day'] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., connection: Union[str, None] = ..., contains: Union[str, None] = ..., matches: Union[str, None] = ..., warn_days: Union[int, None] = ..., fail_days: Union[int, None] = ..., completes: Literal['response', 'callback'] = ..., callback_timeout: Union[Union[int, str], None] = ..., literal: Union[bool, None] = ..., host: Union[str, None] = ..., port: Union[int, None] = ..., send: Union[str, None] = ..., expect: Union[str, None] = ..., read: Union[bool, None] = ..., tls: Union[bool, None] = ..., server_name: Union[str, None] = ..., verify: Union[bool, None] = ..., record: Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA'] = ..., resolver: Union[str, None] = ..., answers: Union[Sequence[str], None] = ..., answers_match: Literal['all', 'exact', 'any'] = ..., count: Union[int, None] = ..., spacing: Union[Union[int, str], None] = ..., max_loss: Union[int, None] = ..., command: Union[Sequence[str], None] = ..., shell: Union[bool, None] = ..., folder: Union[str, None] = ..., user: Union[str, None] = ..., exit_codes: Union[Sequence[int], None] = ..., broker: Union[str, None] = ..., destination: Union[str, None] = ..., structure: Literal['stream', 'list'] = ..., exchange: Union[str, None] = ..., username: Union[str, None] = ..., grace: Union[Union[int, str], None] = ..., max_duration: Union[Union[int, str], None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., environment: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
     def delete(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Deleted: ...
     @overload
@@ -1981,6 +2415,20 @@ class EndpointsGroup:
     def explain_decision(self, endpoint: str) -> DecisionView: ...
     def preview(self, endpoint: str, *, count: int = ..., failures: Union[int, None] = ...) -> UpcomingRunsView: ...
     def read_health(self, endpoint: str) -> HealthView: ...
+    def read_ping_url(self, endpoint: str) -> PingUrlView: ...
+    def create_ping_url(self, endpoint: str, *, idempotency_key: str = ...) -> PingUrlView: ...
+    def revoke_ping_url(self, endpoint: str, *, idempotency_key: str = ...) -> PingUrlView: ...
+    def list_kinds(self) -> ListOf_KindView: ...
+
+class CallsGroup:
+    def list(self, *, state: Union[Literal['waiting', 'done', 'cancelled'], None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> PageOf_CallView: ...
+    def iterate(self, *, state: Union[Literal['waiting', 'done', 'cancelled'], None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[CallView]: ...
+    def create(self, *, calls: Sequence[CallNew], dry_run: bool = ..., idempotency_key: str = ...) -> PlacedCalls: ...
+    def read(self, call: str) -> CallView: ...
+    @overload
+    def cancel(self, call: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> CallView: ...
+    @overload
+    def cancel(self, call: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_CallView: ...
 
 class HintsGroup:
     @overload
@@ -2062,10 +2510,10 @@ class BulkGroup:
     def archive_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> BulkDone: ...
 
 class RunsGroup:
-    def list(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_RunView: ...
-    def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[RunView]: ...
-    def list_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_RunView: ...
-    def iterate_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[RunView]: ...
+    def list(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'retried', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_RunView: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'retried', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[RunView]: ...
+    def list_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'retried', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_RunView: ...
+    def iterate_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'retried', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[RunView]: ...
     def read(self, run: str) -> RunDetailView: ...
     def read_body(self, run: str) -> BodyView: ...
     def download_body(self, run: str) -> bytes: ...
@@ -2158,14 +2606,14 @@ class PartitionsGroup:
 class WebhooksGroup:
     def list(self) -> PageOf_WebhookView: ...
     @overload
-    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> WebhookCreated: ...
+    def create(self, *, url: str, types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., connection: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> WebhookCreated: ...
     @overload
-    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_WebhookView: ...
+    def create(self, *, url: str, types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., connection: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_WebhookView: ...
     def read(self, webhook: str) -> WebhookView: ...
     @overload
-    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WebhookCreated: ...
+    def update(self, webhook: str, *, url: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., connection: Union[str, None] = ..., name: Union[str, None] = ..., new_secret: bool = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WebhookCreated: ...
     @overload
-    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> DryRunOf_WebhookView: ...
+    def update(self, webhook: str, *, url: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., connection: Union[str, None] = ..., name: Union[str, None] = ..., new_secret: bool = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> DryRunOf_WebhookView: ...
     @overload
     def delete(self, webhook: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Deleted: ...
     @overload
@@ -2184,14 +2632,14 @@ class WebhooksGroup:
 class AlertsGroup:
     def list(self) -> PageOf_AlertView: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> AlertView: ...
+    def create(self, *, to: Sequence[str], kinds: Union[Sequence[Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Literal['digest', 'drop'] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., name: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> AlertView: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_AlertView: ...
+    def create(self, *, to: Sequence[str], kinds: Union[Sequence[Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Literal['digest', 'drop'] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., name: str, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_AlertView: ...
     def read(self, alert: str) -> AlertView: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> AlertView: ...
+    def update(self, alert: str, *, to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Literal['digest', 'drop'] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., name: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> AlertView: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> DryRunOf_AlertView: ...
+    def update(self, alert: str, *, to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Literal['digest', 'drop'] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., name: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> DryRunOf_AlertView: ...
     @overload
     def delete(self, alert: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Deleted: ...
     @overload
@@ -2199,6 +2647,22 @@ class AlertsGroup:
     def test(self, alert: str, *, idempotency_key: str = ...) -> AlertTest: ...
     def list_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_DeliveryView: ...
     def iterate_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[DeliveryView]: ...
+
+class MaintenanceGroup:
+    def list(self) -> PageOf_MaintenanceView: ...
+    @overload
+    def create(self, *, cron: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., start: Union[str, None] = ..., end: Union[str, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., runs: Literal['continue', 'skip'] = ..., description: Union[str, None] = ..., name: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> MaintenanceView: ...
+    @overload
+    def create(self, *, cron: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., start: Union[str, None] = ..., end: Union[str, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., runs: Literal['continue', 'skip'] = ..., description: Union[str, None] = ..., name: str, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_MaintenanceView: ...
+    def read(self, window: str) -> MaintenanceView: ...
+    @overload
+    def update(self, window: str, *, cron: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., start: Union[str, None] = ..., end: Union[str, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., runs: Literal['continue', 'skip'] = ..., description: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> MaintenanceView: ...
+    @overload
+    def update(self, window: str, *, cron: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., start: Union[str, None] = ..., end: Union[str, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., runs: Literal['continue', 'skip'] = ..., description: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> DryRunOf_MaintenanceView: ...
+    @overload
+    def delete(self, window: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Deleted: ...
+    @overload
+    def delete(self, window: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_MaintenanceView: ...
 
 class DashboardGroup:
     def read_stats(self) -> Stats: ...
@@ -2316,7 +2780,10 @@ class TenantsGroup:
 
 class Groups:
     jobs: JobsGroup
+    connections: ConnectionsGroup
+    calendars: CalendarsGroup
     endpoints: EndpointsGroup
+    calls: CallsGroup
     hints: HintsGroup
     rules: RulesGroup
     planner: PlannerGroup
@@ -2331,6 +2798,7 @@ class Groups:
     partitions: PartitionsGroup
     webhooks: WebhooksGroup
     alerts: AlertsGroup
+    maintenance: MaintenanceGroup
     dashboard: DashboardGroup
     config: ConfigGroup
     tenant: TenantGroup
@@ -2343,14 +2811,14 @@ class Groups:
 class AsyncJobsGroup:
     def list(self) -> Coroutine[Any, Any, PageOf_JobView]: ...
     @overload
-    def create(self, *, name: str, description: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobView]: ...
+    def create(self, *, description: Union[str, None] = ..., name: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobView]: ...
     @overload
-    def create(self, *, name: str, description: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobDryRun]: ...
+    def create(self, *, description: Union[str, None] = ..., name: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobDryRun]: ...
     def read(self, job: str) -> Coroutine[Any, Any, JobView]: ...
     @overload
-    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobView]: ...
+    def update(self, job: str, *, description: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobView]: ...
     @overload
-    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobDryRun]: ...
+    def update(self, job: str, *, description: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobDryRun]: ...
     @overload
     def pause(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobView]: ...
     @overload
@@ -2364,19 +2832,53 @@ class AsyncJobsGroup:
     @overload
     def archive(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobDryRun]: ...
 
+class AsyncConnectionsGroup:
+    def list(self) -> Coroutine[Any, Any, PageOf_ConnectionView]: ...
+    @overload
+    def create(self, *, base_url: str, description: Union[str, None] = ..., auth: Literal['none', 'header', 'basic', 'digest', 'oauth2', 'aws'] = ..., secret: Union[str, None] = ..., header: Union[str, None] = ..., username: Union[str, None] = ..., token_url: Union[str, None] = ..., client_id: Union[str, None] = ..., scope: Union[str, None] = ..., audience: Union[str, None] = ..., access_key_id: Union[str, None] = ..., region: Union[str, None] = ..., service: Union[str, None] = ..., ca: Union[str, None] = ..., tls_min: Literal['1.2', '1.3'] = ..., client_certificate: Union[str, None] = ..., client_key: Union[str, None] = ..., proxy: Union[str, None] = ..., name: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ConnectionView]: ...
+    @overload
+    def create(self, *, base_url: str, description: Union[str, None] = ..., auth: Literal['none', 'header', 'basic', 'digest', 'oauth2', 'aws'] = ..., secret: Union[str, None] = ..., header: Union[str, None] = ..., username: Union[str, None] = ..., token_url: Union[str, None] = ..., client_id: Union[str, None] = ..., scope: Union[str, None] = ..., audience: Union[str, None] = ..., access_key_id: Union[str, None] = ..., region: Union[str, None] = ..., service: Union[str, None] = ..., ca: Union[str, None] = ..., tls_min: Literal['1.2', '1.3'] = ..., client_certificate: Union[str, None] = ..., client_key: Union[str, None] = ..., proxy: Union[str, None] = ..., name: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_ConnectionView]: ...
+    def read(self, connection: str) -> Coroutine[Any, Any, ConnectionDetailView]: ...
+    @overload
+    def update(self, connection: str, *, base_url: Union[str, None] = ..., description: Union[str, None] = ..., auth: Literal['none', 'header', 'basic', 'digest', 'oauth2', 'aws'] = ..., secret: Union[str, None] = ..., header: Union[str, None] = ..., username: Union[str, None] = ..., token_url: Union[str, None] = ..., client_id: Union[str, None] = ..., scope: Union[str, None] = ..., audience: Union[str, None] = ..., access_key_id: Union[str, None] = ..., region: Union[str, None] = ..., service: Union[str, None] = ..., ca: Union[str, None] = ..., tls_min: Literal['1.2', '1.3'] = ..., client_certificate: Union[str, None] = ..., client_key: Union[str, None] = ..., proxy: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ConnectionView]: ...
+    @overload
+    def update(self, connection: str, *, base_url: Union[str, None] = ..., description: Union[str, None] = ..., auth: Literal['none', 'header', 'basic', 'digest', 'oauth2', 'aws'] = ..., secret: Union[str, None] = ..., header: Union[str, None] = ..., username: Union[str, None] = ..., token_url: Union[str, None] = ..., client_id: Union[str, None] = ..., scope: Union[str, None] = ..., audience: Union[str, None] = ..., access_key_id: Union[str, None] = ..., region: Union[str, None] = ..., service: Union[str, None] = ..., ca: Union[str, None] = ..., tls_min: Literal['1.2', '1.3'] = ..., client_certificate: Union[str, None] = ..., client_key: Union[str, None] = ..., proxy: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_ConnectionView]: ...
+    @overload
+    def delete(self, connection: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
+    @overload
+    def delete(self, connection: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_ConnectionView]: ...
+    def test(self, connection: str, *, path: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ConnectionTest]: ...
+
+class AsyncCalendarsGroup:
+    def list(self) -> Coroutine[Any, Any, PageOf_CalendarView]: ...
+    @overload
+    def create(self, *, dates: Union[Sequence[str], None] = ..., weekdays: Union[Sequence[Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']], None] = ..., holidays: Union[str, None] = ..., ics: Union[str, None] = ..., description: Union[str, None] = ..., name: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, CalendarView]: ...
+    @overload
+    def create(self, *, dates: Union[Sequence[str], None] = ..., weekdays: Union[Sequence[Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']], None] = ..., holidays: Union[str, None] = ..., ics: Union[str, None] = ..., description: Union[str, None] = ..., name: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_CalendarView]: ...
+    def read(self, calendar: str) -> Coroutine[Any, Any, CalendarDetailView]: ...
+    @overload
+    def update(self, calendar: str, *, dates: Union[Sequence[str], None] = ..., weekdays: Union[Sequence[Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']], None] = ..., holidays: Union[str, None] = ..., ics: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, CalendarView]: ...
+    @overload
+    def update(self, calendar: str, *, dates: Union[Sequence[str], None] = ..., weekdays: Union[Sequence[Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']], None] = ..., holidays: Union[str, None] = ..., ics: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_CalendarView]: ...
+    @overload
+    def delete(self, calendar: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
+    @overload
+    def delete(self, calendar: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_CalendarView]: ...
+    def preview(self, calendar: str, *, since: Union[str, None] = ..., days: int = ...) -> Coroutine[Any, Any, ListOf_CalendarDayView]: ...
+
 class AsyncEndpointsGroup:
-    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_EndpointView]: ...
-    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[EndpointView]: ...
+    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'done', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_EndpointView]: ...
+    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'done', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[EndpointView]: ...
     @overload
-    def create(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
+    def create(self, *, kind: Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat'] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor', 'none'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., retry: Union[RetrySettings, None] = ..., at: Union[str, None] = ..., confirm: Union[str, None] = ..., except_: Union[str, None] = ..., only: Union[str, None] = ..., shift: Literal['skip', 'next_business_day', 'previous_business_day'] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., connection: Union[str, None] = ..., contains: Union[str, None] = ..., matches: Union[str, None] = ..., warn_days: Union[int, None] = ..., fail_days: Union[int, None] = ..., completes: Literal['response', 'callback'] = ..., callback_timeout: Union[Union[int, str], None] = ..., literal: Union[bool, None] = ..., host: Union[str, None] = ..., port: Union[int, None] = ..., send: Union[str, None] = ..., expect: Union[str, None] = ..., read: Union[bool, None] = ..., tls: Union[bool, None] = ..., server_name: Union[str, None] = ..., verify: Union[bool, None] = ..., record: Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA'] = ..., resolver: Union[str, None] = ..., answers: Union[Sequence[str], None] = ..., answers_match: Literal['all', 'exact', 'any'] = ..., count: Union[int, None] = ..., spacing: Union[Union[int, str], None] = ..., max_loss: Union[int, None] = ..., command: Union[Sequence[str], None] = ..., shell: Union[bool, None] = ..., folder: Union[str, None] = ..., user: Union[str, None] = ..., exit_codes: Union[Sequence[int], None] = ..., broker: Union[str, None] = ..., destination: Union[str, None] = ..., structure: Literal['stream', 'list'] = ..., exchange: Union[str, None] = ..., username: Union[str, None] = ..., grace: Union[Union[int, str], None] = ..., max_duration: Union[Union[int, str], None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., environment: Union[Sequence[HeaderGiven], None] = ..., name: str, url: Union[str, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def create(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
-    def check(self, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: str, url: str, idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointChecked]: ...
+    def create(self, *, kind: Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat'] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor', 'none'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., retry: Union[RetrySettings, None] = ..., at: Union[str, None] = ..., confirm: Union[str, None] = ..., except_: Union[str, None] = ..., only: Union[str, None] = ..., shift: Literal['skip', 'next_business_day', 'previous_business_day'] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., connection: Union[str, None] = ..., contains: Union[str, None] = ..., matches: Union[str, None] = ..., warn_days: Union[int, None] = ..., fail_days: Union[int, None] = ..., completes: Literal['response', 'callback'] = ..., callback_timeout: Union[Union[int, str], None] = ..., literal: Union[bool, None] = ..., host: Union[str, None] = ..., port: Union[int, None] = ..., send: Union[str, None] = ..., expect: Union[str, None] = ..., read: Union[bool, None] = ..., tls: Union[bool, None] = ..., server_name: Union[str, None] = ..., verify: Union[bool, None] = ..., record: Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA'] = ..., resolver: Union[str, None] = ..., answers: Union[Sequence[str], None] = ..., answers_match: Literal['all', 'exact', 'any'] = ..., count: Union[int, None] = ..., spacing: Union[Union[int, str], None] = ..., max_loss: Union[int, None] = ..., command: Union[Sequence[str], None] = ..., shell: Union[bool, None] = ..., folder: Union[str, None] = ..., user: Union[str, None] = ..., exit_codes: Union[Sequence[int], None] = ..., broker: Union[str, None] = ..., destination: Union[str, None] = ..., structure: Literal['stream', 'list'] = ..., exchange: Union[str, None] = ..., username: Union[str, None] = ..., grace: Union[Union[int, str], None] = ..., max_duration: Union[Union[int, str], None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., environment: Union[Sequence[HeaderGiven], None] = ..., name: str, url: Union[str, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
+    def check(self, *, kind: Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat'] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor', 'none'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., retry: Union[RetrySettings, None] = ..., at: Union[str, None] = ..., confirm: Union[str, None] = ..., except_: Union[str, None] = ..., only: Union[str, None] = ..., shift: Literal['skip', 'next_business_day', 'previous_business_day'] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., connection: Union[str, None] = ..., contains: Union[str, None] = ..., matches: Union[str, None] = ..., warn_days: Union[int, None] = ..., fail_days: Union[int, None] = ..., completes: Literal['response', 'callback'] = ..., callback_timeout: Union[Union[int, str], None] = ..., literal: Union[bool, None] = ..., host: Union[str, None] = ..., port: Union[int, None] = ..., send: Union[str, None] = ..., expect: Union[str, None] = ..., read: Union[bool, None] = ..., tls: Union[bool, None] = ..., server_name: Union[str, None] = ..., verify: Union[bool, None] = ..., record: Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA'] = ..., resolver: Union[str, None] = ..., answers: Union[Sequence[str], None] = ..., answers_match: Literal['all', 'exact', 'any'] = ..., count: Union[int, None] = ..., spacing: Union[Union[int, str], None] = ..., max_loss: Union[int, None] = ..., command: Union[Sequence[str], None] = ..., shell: Union[bool, None] = ..., folder: Union[str, None] = ..., user: Union[str, None] = ..., exit_codes: Union[Sequence[int], None] = ..., broker: Union[str, None] = ..., destination: Union[str, None] = ..., structure: Literal['stream', 'list'] = ..., exchange: Union[str, None] = ..., username: Union[str, None] = ..., grace: Union[Union[int, str], None] = ..., max_duration: Union[Union[int, str], None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., environment: Union[Sequence[HeaderGiven], None] = ..., name: str, url: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointChecked]: ...
     def read(self, endpoint: str) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def update(self, endpoint: str, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
+    def update(self, endpoint: str, *, kind: Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat'] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor', 'none'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., retry: Union[RetrySettings, None] = ..., at: Union[str, None] = ..., confirm: Union[str, None] = ..., except_: Union[str, None] = ..., only: Union[str, None] = ..., shift: Literal['skip', 'next_business_day', 'previous_business_day'] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., connection: Union[str, None] = ..., contains: Union[str, None] = ..., matches: Union[str, None] = ..., warn_days: Union[int, None] = ..., fail_days: Union[int, None] = ..., completes: Literal['response', 'callback'] = ..., callback_timeout: Union[Union[int, str], None] = ..., literal: Union[bool, None] = ..., host: Union[str, None] = ..., port: Union[int, None] = ..., send: Union[str, None] = ..., expect: Union[str, None] = ..., read: Union[bool, None] = ..., tls: Union[bool, None] = ..., server_name: Union[str, None] = ..., verify: Union[bool, None] = ..., record: Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA'] = ..., resolver: Union[str, None] = ..., answers: Union[Sequence[str], None] = ..., answers_match: Literal['all', 'exact', 'any'] = ..., count: Union[int, None] = ..., spacing: Union[Union[int, str], None] = ..., max_loss: Union[int, None] = ..., command: Union[Sequence[str], None] = ..., shell: Union[bool, None] = ..., folder: Union[str, None] = ..., user: Union[str, None] = ..., exit_codes: Union[Sequence[int], None] = ..., broker: Union[str, None] = ..., destination: Union[str, None] = ..., structure: Literal['stream', 'list'] = ..., exchange: Union[str, None] = ..., username: Union[str, None] = ..., grace: Union[Union[int, str], None] = ..., max_duration: Union[Union[int, str], None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., environment: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def update(self, endpoint: str, *, every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
+    def update(self, endpoint: str, *, kind: Literal['http', 'tcp', 'tls', 'dns', 'ping', 'command', 'queue', 'heartbeat'] = ..., every: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., timezone: Union[str, None] = ..., job: Union[str, None] = ..., description: Union[str, None] = ..., runbook: Union[str, None] = ..., min_interval: Union[Union[int, str], None] = ..., max_interval: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor', 'none'] = ..., jitter: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., retry: Union[RetrySettings, None] = ..., at: Union[str, None] = ..., confirm: Union[str, None] = ..., except_: Union[str, None] = ..., only: Union[str, None] = ..., shift: Literal['skip', 'next_business_day', 'previous_business_day'] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., body: Union[str, None] = ..., timeout: Union[Union[int, str], None] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., connection: Union[str, None] = ..., contains: Union[str, None] = ..., matches: Union[str, None] = ..., warn_days: Union[int, None] = ..., fail_days: Union[int, None] = ..., completes: Literal['response', 'callback'] = ..., callback_timeout: Union[Union[int, str], None] = ..., literal: Union[bool, None] = ..., host: Union[str, None] = ..., port: Union[int, None] = ..., send: Union[str, None] = ..., expect: Union[str, None] = ..., read: Union[bool, None] = ..., tls: Union[bool, None] = ..., server_name: Union[str, None] = ..., verify: Union[bool, None] = ..., record: Literal['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA'] = ..., resolver: Union[str, None] = ..., answers: Union[Sequence[str], None] = ..., answers_match: Literal['all', 'exact', 'any'] = ..., count: Union[int, None] = ..., spacing: Union[Union[int, str], None] = ..., max_loss: Union[int, None] = ..., command: Union[Sequence[str], None] = ..., shell: Union[bool, None] = ..., folder: Union[str, None] = ..., user: Union[str, None] = ..., exit_codes: Union[Sequence[int], None] = ..., broker: Union[str, None] = ..., destination: Union[str, None] = ..., structure: Literal['stream', 'list'] = ..., exchange: Union[str, None] = ..., username: Union[str, None] = ..., grace: Union[Union[int, str], None] = ..., max_duration: Union[Union[int, str], None] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., environment: Union[Sequence[HeaderGiven], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
     def delete(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
     @overload
@@ -2408,6 +2910,20 @@ class AsyncEndpointsGroup:
     def explain_decision(self, endpoint: str) -> Coroutine[Any, Any, DecisionView]: ...
     def preview(self, endpoint: str, *, count: int = ..., failures: Union[int, None] = ...) -> Coroutine[Any, Any, UpcomingRunsView]: ...
     def read_health(self, endpoint: str) -> Coroutine[Any, Any, HealthView]: ...
+    def read_ping_url(self, endpoint: str) -> Coroutine[Any, Any, PingUrlView]: ...
+    def create_ping_url(self, endpoint: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, PingUrlView]: ...
+    def revoke_ping_url(self, endpoint: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, PingUrlView]: ...
+    def list_kinds(self) -> Coroutine[Any, Any, ListOf_KindView]: ...
+
+class AsyncCallsGroup:
+    def list(self, *, state: Union[Literal['waiting', 'done', 'cancelled'], None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, PageOf_CallView]: ...
+    def iterate(self, *, state: Union[Literal['waiting', 'done', 'cancelled'], None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[CallView]: ...
+    def create(self, *, calls: Sequence[CallNew], dry_run: bool = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, PlacedCalls]: ...
+    def read(self, call: str) -> Coroutine[Any, Any, CallView]: ...
+    @overload
+    def cancel(self, call: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, CallView]: ...
+    @overload
+    def cancel(self, call: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_CallView]: ...
 
 class AsyncHintsGroup:
     @overload
@@ -2489,10 +3005,10 @@ class AsyncBulkGroup:
     def archive_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkDone]: ...
 
 class AsyncRunsGroup:
-    def list(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_RunView]: ...
-    def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[RunView]: ...
-    def list_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_RunView]: ...
-    def iterate_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[RunView]: ...
+    def list(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'retried', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_RunView]: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'retried', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[RunView]: ...
+    def list_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'retried', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_RunView]: ...
+    def iterate_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'retried', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[RunView]: ...
     def read(self, run: str) -> Coroutine[Any, Any, RunDetailView]: ...
     def read_body(self, run: str) -> Coroutine[Any, Any, BodyView]: ...
     def download_body(self, run: str) -> Coroutine[Any, Any, bytes]: ...
@@ -2585,14 +3101,14 @@ class AsyncPartitionsGroup:
 class AsyncWebhooksGroup:
     def list(self) -> Coroutine[Any, Any, PageOf_WebhookView]: ...
     @overload
-    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookCreated]: ...
+    def create(self, *, url: str, types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., connection: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookCreated]: ...
     @overload
-    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_WebhookView]: ...
+    def create(self, *, url: str, types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., connection: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_WebhookView]: ...
     def read(self, webhook: str) -> Coroutine[Any, Any, WebhookView]: ...
     @overload
-    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookCreated]: ...
+    def update(self, webhook: str, *, url: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., connection: Union[str, None] = ..., name: Union[str, None] = ..., new_secret: bool = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookCreated]: ...
     @overload
-    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_WebhookView]: ...
+    def update(self, webhook: str, *, url: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., connection: Union[str, None] = ..., name: Union[str, None] = ..., new_secret: bool = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_WebhookView]: ...
     @overload
     def delete(self, webhook: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
     @overload
@@ -2611,14 +3127,14 @@ class AsyncWebhooksGroup:
 class AsyncAlertsGroup:
     def list(self) -> Coroutine[Any, Any, PageOf_AlertView]: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertView]: ...
+    def create(self, *, to: Sequence[str], kinds: Union[Sequence[Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Literal['digest', 'drop'] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., name: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertView]: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_AlertView]: ...
+    def create(self, *, to: Sequence[str], kinds: Union[Sequence[Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Literal['digest', 'drop'] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., name: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_AlertView]: ...
     def read(self, alert: str) -> Coroutine[Any, Any, AlertView]: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertView]: ...
+    def update(self, alert: str, *, to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Literal['digest', 'drop'] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., name: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertView]: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_AlertView]: ...
+    def update(self, alert: str, *, to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting', 'expiring']], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Literal['digest', 'drop'] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., name: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_AlertView]: ...
     @overload
     def delete(self, alert: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
     @overload
@@ -2626,6 +3142,22 @@ class AsyncAlertsGroup:
     def test(self, alert: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, AlertTest]: ...
     def list_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_DeliveryView]: ...
     def iterate_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[DeliveryView]: ...
+
+class AsyncMaintenanceGroup:
+    def list(self) -> Coroutine[Any, Any, PageOf_MaintenanceView]: ...
+    @overload
+    def create(self, *, cron: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., start: Union[str, None] = ..., end: Union[str, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., runs: Literal['continue', 'skip'] = ..., description: Union[str, None] = ..., name: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, MaintenanceView]: ...
+    @overload
+    def create(self, *, cron: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., start: Union[str, None] = ..., end: Union[str, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., runs: Literal['continue', 'skip'] = ..., description: Union[str, None] = ..., name: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_MaintenanceView]: ...
+    def read(self, window: str) -> Coroutine[Any, Any, MaintenanceView]: ...
+    @overload
+    def update(self, window: str, *, cron: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., start: Union[str, None] = ..., end: Union[str, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., runs: Literal['continue', 'skip'] = ..., description: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, MaintenanceView]: ...
+    @overload
+    def update(self, window: str, *, cron: Union[str, None] = ..., duration: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., start: Union[str, None] = ..., end: Union[str, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., runs: Literal['continue', 'skip'] = ..., description: Union[str, None] = ..., name: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_MaintenanceView]: ...
+    @overload
+    def delete(self, window: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
+    @overload
+    def delete(self, window: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_MaintenanceView]: ...
 
 class AsyncDashboardGroup:
     def read_stats(self) -> Coroutine[Any, Any, Stats]: ...
@@ -2743,7 +3275,10 @@ class AsyncTenantsGroup:
 
 class AsyncGroups:
     jobs: AsyncJobsGroup
+    connections: AsyncConnectionsGroup
+    calendars: AsyncCalendarsGroup
     endpoints: AsyncEndpointsGroup
+    calls: AsyncCallsGroup
     hints: AsyncHintsGroup
     rules: AsyncRulesGroup
     planner: AsyncPlannerGroup
@@ -2758,6 +3293,7 @@ class AsyncGroups:
     partitions: AsyncPartitionsGroup
     webhooks: AsyncWebhooksGroup
     alerts: AsyncAlertsGroup
+    maintenance: AsyncMaintenanceGroup
     dashboard: AsyncDashboardGroup
     config: AsyncConfigGroup
     tenant: AsyncTenantGroup

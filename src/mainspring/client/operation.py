@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from keyword import iskeyword
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -34,7 +35,11 @@ class Operation:
         """The request for these arguments: path parameters first, in order, the rest by name."""
         if len(places) > len(self.in_path):
             raise TypeError(f"{self}() takes {len(self.in_path)} positional arguments, and {len(places)} were given")
-        named = dict(zip(self.in_path, places, strict=False)) | dict(given)
+        # `except_` is the argument `except`, which Python does not allow as a name.
+        plain = {
+            name[:-1] if name.endswith("_") and iskeyword(name[:-1]) else name: each for name, each in given.items()
+        }
+        named = dict(zip(self.in_path, places, strict=False)) | plain
         known = (*self.in_path, *self.query, *self.headers, *self.body)
         for name in named:
             if name not in known:
@@ -63,6 +68,11 @@ class ClientRequest:
     headers: Mapping[str, str]
     body: Mapping[str, Any] | None
     timeout_s: float | None = None
+
+
+def _plain(name: str) -> str:
+    """`except_` is the argument `except`, which Python does not allow as a name."""
+    return name.removesuffix("_") if iskeyword(name.removesuffix("_")) else name
 
 
 def _text(value: object) -> str:

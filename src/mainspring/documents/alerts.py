@@ -1,46 +1,39 @@
-"""The section `alerts`: who is told when something breaks or recovers."""
+"""The section `alerts`: who is notified when something fails or recovers."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
-from mainspring.documents.entries import ALERT_DEFAULTS, AlertEntry, DocumentEntry
+from mainspring.documents.entries import AlertEntry, DocumentEntry
 from mainspring.documents.faults import SourcePlace
 from mainspring.documents.plan import DocumentPlan, ExportedEntry, WantedEntry
 from mainspring.documents.references import has_reference, resolved
 from mainspring.documents.subscriptions import (
     first_good,
     is_wanted,
-    minimal,
     plan_subscriptions,
     prune_subscriptions,
+    written_settings,
 )
-from mainspring.domain.duration import format_duration
+from mainspring.domain.config_field import values_of
 from mainspring.domain.errors import InvalidInput, did_you_mean
-from mainspring.domain.notify.quiet_hours import format_span
-from mainspring.domain.notify.subscription import Alert, Subscription, SubscriptionKind, destination_place
-from mainspring.operations.alerts import KINDS_DEFAULT, AlertDraft, alert_config, read_way
+from mainspring.domain.notify.subscription import (
+    ALERT_FIELDS,
+    Alert,
+    AlertDraft,
+    Subscription,
+    SubscriptionKind,
+    destination_place,
+)
+from mainspring.operations.alerts import alert_config, draft_of, named_connection, read_way
+from mainspring.operations.context import Desk
 from mainspring.operations.documents import live_endpoints
-from mainspring.operations.endpoints import Desk
 from mainspring.operations.subscriptions import list_subscriptions
 
-HARMLESS: dict[str, object] = {
-    **{key: ALERT_DEFAULTS[key] for key in ("kinds", "failures", "cooldown", "quiet", "during_quiet", "timezone")},
-    "description": "",
-    "to": ("ops@example.com",),
-    "endpoint": "",
-}
-DEFAULTS: dict[str, object] = {
-    "kinds": [str(kind) for kind in KINDS_DEFAULT],
-    "failures": ALERT_DEFAULTS["failures"],
-    "endpoint": "",
-    "job": "",
-    "cooldown": "0s",
-    "quiet": "",
-    "timezone": ALERT_DEFAULTS["timezone"],
-    "during_quiet": str(ALERT_DEFAULTS["during_quiet"]),
-    "description": "",
-    "enabled": True,
+SOMEWHERE = ("ops@example.com",)  # a harmless destination, to find the faults after one in `to`
+HARMLESS: dict[str, object] = {field.key: field.default for field in ALERT_FIELDS if not field.is_required} | {
+    "to": SOMEWHERE
 }
 
 
@@ -74,16 +67,19 @@ def _configured(plan: DocumentPlan, wanted: WantedEntry, alert_id: str, old: Sub
     assert isinstance(entry, AlertEntry)
     there = old.config if old is not None and isinstance(old.config, Alert) else None
     ways = _ways(plan, wanted, alert_id, there)
-    subject = _subject(plan, wanted, entry, there)
-    draft = AlertDraft(
-        wanted.name, ways or ("ops@example.com",), tuple(entry.kinds), entry.failures, entry.endpoint, entry.job,
-        entry.cooldown, entry.quiet, entry.timezone, entry.during_quiet, entry.description,
-    )  # fmt: skip
+    given = values_of(ALERT_FIELDS, entry.sent() | {"to": ways or SOMEWHERE})
+    draft = replace(AlertDraft(wanted.name, ()), **given)
+    subject = _subject(plan, wanted, draft, there)
     channels = there.channels if there is not None else ()
 
     def make(mended: Mapping[str, object]) -> Alert:
         return alert_config(
-            plan.desk, plan.options.messengers, alert_id, replace(draft, **mended), channels, subject or ("", "")
+            plan.desk,
+            plan.options.messengers,
+            alert_id,
+            replace(draft, **values_of(ALERT_FIELDS, mended)),
+            channels,
+            subject or ("", ""),
         )
 
     def place(field: str) -> SourcePlace:
@@ -95,22 +91,25 @@ def _configured(plan: DocumentPlan, wanted: WantedEntry, alert_id: str, old: Sub
 
 
 def _ways(plan: DocumentPlan, wanted: WantedEntry, alert_id: str, there: Alert | None) -> tuple[str, ...] | None:
-    """Where it goes; a way that is stored already by the name of its channel, so that it stays as it lies."""
+    """The destinations. A stored destination is named by its channel id, so that it stays unchanged."""
     assert isinstance(wanted.entry, AlertEntry)
-    if not wanted.entry.to:
-        place = wanted.at("to") if "to" in wanted.entry.model_fields_set else wanted.place
-        plan.fault(place, f"{wanted.name!r} goes nowhere; give it `to:` with mail addresses or URLs")
+    sent = wanted.entry.sent()
+    texts: Any = sent.get("to")
+    if not texts:
+        place = wanted.at("to") if "to" in sent else wanted.place
+        plan.fault(place, f"{wanted.name!r} has no destination; give it `to:` with email addresses or URLs")
         return None
     stored = _targets(plan.desk, alert_id, there)
     ways: list[str] = []
     is_good = True
-    for number, text in enumerate(wanted.entry.to):
+    for number, text in enumerate(texts):
         place = wanted.at("to", number)
         try:
             if there is not None and any(text == channel.shown for channel in there.channels):
                 ways.append(text)
                 continue
             way = resolved(text, plan.options.resolve)
+            plan.connection(named_connection(way.strip())[0])
             target = read_way(plan.desk, plan.options.messengers, way.strip())[1]
             ways.append(stored.get(target, way))
         except (ValueError, InvalidInput) as fault:
@@ -121,11 +120,11 @@ def _ways(plan: DocumentPlan, wanted: WantedEntry, alert_id: str, there: Alert |
 
 
 def _masked(text: str) -> str:
-    return f"what {text} stands for is no mail address and no URL that may be called; change it there"
+    return f"the value of {text} is not an email address or an allowed URL; change it there"
 
 
 def _targets(desk: Desk, alert_id: str, there: Alert | None) -> dict[str, str]:
-    """The channels that are stored, by where they lead."""
+    """The stored channels by target."""
     if there is None:
         return {}
     return {
@@ -134,12 +133,12 @@ def _targets(desk: Desk, alert_id: str, there: Alert | None) -> dict[str, str]:
     }
 
 
-def _subject(plan: DocumentPlan, wanted: WantedEntry, entry: AlertEntry, there: Alert | None) -> tuple[str, str] | None:
-    """The ids of the endpoint and the job it is about, as they will be; what is gone may stay as it was."""
+def _subject(plan: DocumentPlan, wanted: WantedEntry, draft: AlertDraft, there: Alert | None) -> tuple[str, str] | None:
+    """The ids of the endpoint and the job after the plan. Deleted ones may stay unchanged."""
     endpoints = {name: endpoint_id for endpoint_id, name in plan.name_of.items()}
     jobs = {job.name: job.id for job in plan.jobs.values()}
     found: list[str] = []
-    for key, name, ids in (("endpoint", entry.endpoint, endpoints), ("job", entry.job, jobs)):
+    for key, name, ids in (("endpoint", draft.endpoint, endpoints), ("job", draft.job, jobs)):
         if not name or name in ids:
             found.append(ids.get(name, ""))
         elif there is not None and name in (there.endpoint_id, there.job_id):
@@ -152,20 +151,7 @@ def _subject(plan: DocumentPlan, wanted: WantedEntry, entry: AlertEntry, there: 
 
 
 def _written(alert: Subscription, endpoints: Mapping[str, str], jobs: Mapping[str, str]) -> dict[str, object]:
-    config = alert.config
-    assert isinstance(config, Alert)
-    quiet = config.quiet
-    entry: dict[str, object] = {
-        "to": [channel.shown for channel in config.channels],
-        "kinds": [str(kind) for kind in config.kinds],
-        "failures": config.failures,
-        "endpoint": endpoints.get(config.endpoint_id, config.endpoint_id),
-        "job": jobs.get(config.job_id, config.job_id),
-        "cooldown": format_duration(config.cooldown_ms),
-        "quiet": format_span(quiet) if quiet else "",
-        "timezone": quiet.timezone if quiet else "UTC",
-        "during_quiet": str(quiet.instead) if quiet else DEFAULTS["during_quiet"],
-        "description": config.description,
-        "enabled": is_wanted(alert),
-    }
-    return minimal(entry, DEFAULTS)
+    draft = draft_of(alert)
+    endpoint, job = draft.endpoint, draft.job
+    shown = replace(draft, endpoint=endpoints.get(endpoint, endpoint), job=jobs.get(job, job), enabled=is_wanted(alert))
+    return written_settings(shown, ALERT_FIELDS)

@@ -14,9 +14,13 @@ from mainspring.documents.faults import InvalidDocument
 from mainspring.documents.plan import ARCHIVE, CHANGE, CREATE, DELETE, DocumentPlan, Options, PlanStep
 from mainspring.documents.rules import plan_rules
 from mainspring.documents.sections import SECTIONS
+from mainspring.domain.connection import connection_name
 from mainspring.domain.errors import Conflict, NotFound
+from mainspring.operations.calendars import renew_endpoints
+from mainspring.operations.context import Desk
 from mainspring.operations.documents import live_endpoints, write_configuration
-from mainspring.operations.endpoints import Desk, tenant_of
+from mainspring.operations.endpoints import record_refused_command, tenant_of
+from mainspring.operations.maintenance import bring_back
 from mainspring.ports.documents import ChangedMeanwhile
 
 TRIES_MAX = 5
@@ -62,6 +66,10 @@ async def apply_files(
             await write_configuration(desk, plan.changeset(), {"sources": list(report.sources), **report.counts})
         except (ChangedMeanwhile, NotFound):
             continue
+        for window in (*(old for old, _ in plan.changed_windows), *plan.deleted_windows):
+            await bring_back(desk, window)
+        if plan.changed_calendars or plan.calendars_of:
+            await renew_endpoints(desk)  # also those that no document describes
         return Report(report.steps, report.unchanged, report.notes, report.sources, written=True)
     raise Conflict(
         "the described entries are being changed concurrently; try again in a moment",
@@ -85,12 +93,18 @@ async def make_plan(desk: Desk, documents: Documents, options: Options) -> Docum
         job_of={endpoint.id: endpoint.job_id for endpoint in endpoints},
         name_of={endpoint.id: endpoint.name for endpoint in endpoints},
         seen_jobs={job.id: job for job in jobs},
+        connections={each.name: each for each in await desk.stores.connections.connections(desk.tenant_id)},
+        calendars={each.name: each for each in await desk.stores.calendars.calendars(desk.tenant_id)},
+        calendars_of={each.id: (each.except_calendar, each.only_calendar) for each in endpoints if each.days},
+        connection_of={each.id: name for each in endpoints if (name := connection_name(each.action))},
     )
     for section in SECTIONS:
         await section.plan(plan, list(documents.wanted[section.key].values()))
     for section in reversed(SECTIONS):
         await section.prune(plan, list(documents.wanted[section.key].values()))
     await plan_rules(plan, *(list(documents.wanted[key].values()) for key in ("jobs", "endpoints")))
+    for name, refused in plan.refused_commands:
+        await record_refused_command(desk, name, refused)
     if faults := [*documents.faults, *plan.faults]:
         files = {fault.place.file: number for number, fault in reversed(list(enumerate(faults)))}
         raise InvalidDocument(

@@ -1,6 +1,7 @@
 """Documents: read files section by section, and their JSON Schema for editors.
 
 source: billing          the name under which it manages its entries; default: the name of the file
+connections: {...}
 jobs: {...}              with their rules
 endpoints: {...}         with their rules
 alerts: {...}
@@ -25,6 +26,7 @@ from mainspring.documents.sections import SECTIONS
 from mainspring.documents.yaml_reader import Path, Tree, read_documents
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import check_name
+from mainspring.domain.name import shown as text_shown
 from mainspring.domain.validation_message import validation_message
 
 KEYS = ("source", *(section.key for section in SECTIONS))
@@ -156,7 +158,7 @@ def _entry(
         bad = {str(error["loc"][0]) for error in errors if error["loc"]}
         if not isinstance(value, dict):
             return None
-        entry = model.model_validate(model.repaired({key: each for key, each in value.items() if key not in bad}))
+        entry = model.model_validate(model.repaired({key: each for key, each in value.items() if key not in bad}, bad))
     return WantedEntry(normalize("NFC", str(path[-1])).strip(), entry, source, tree, path)
 
 
@@ -172,18 +174,26 @@ def _fault(tree: Tree, model: type[DocumentEntry], path: Path, error: Any) -> Do
     key = str(where[-1])
     kind = error["type"]
     if kind == "extra_forbidden":
-        known = tuple(model.model_fields) if len(error["loc"]) == 1 else ("value", "secret")
+        known = tuple(model.model_fields) if len(error["loc"]) == 1 else _known_within(model, str(error["loc"][0]))
         return DocumentFault(tree.key(where), f"unknown key {key!r}{_suggestion(key, known)}")
     if kind == "missing":
         return DocumentFault(tree.key(path), f"{str(path[-1])!r} has no `{key}`; it needs one")
     place = tree.at(where).masked() if "headers" in error["loc"] else tree.at(where)
     shown = key if len(where) > len(path) else str(path[-1])
+    if isinstance(where[-1], int):
+        shown = f"{where[-2]} '{text_shown(error['input'])}'"  # an item of a list
     if kind in _WANTED:
         what = _KINDS.get(type(error["input"]), "nothing" if error["input"] is None else "that")
         return DocumentFault(place, f"{shown} is {what}; it must be {_WANTED[kind]}")
     return DocumentFault(
         place, f"{shown} {validation_message(kind, str(error['msg']), error.get('ctx', {}), error['input'])}"
     )
+
+
+def _known_within(model: type[DocumentEntry], key: str) -> tuple[str, ...]:
+    """The keys of a group of settings, or of a header."""
+    parts = next((field.parts for field in getattr(model, "settings", ()) if field.key == key), ())
+    return tuple(part.key for part in parts) or ("value", "secret")
 
 
 def _suggestion(name: str, known: tuple[str, ...]) -> str:

@@ -1,11 +1,13 @@
-"""The section `endpoints`: one thing to call each, and when."""
+"""The section `endpoints`."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from msgspec.structs import replace
 
-from mainspring.documents.entries import DocumentEntry, EndpointEntry
+from mainspring.documents.entries import DocumentEntry, EndpointEntry, written
+from mainspring.documents.faults import SourcePlace
 from mainspring.documents.headers import WantedHeader, changed_headers, exported_headers, keep_or_seal, wishes_of
 from mainspring.documents.jobs import add_job
 from mainspring.documents.plan import (
@@ -21,24 +23,32 @@ from mainspring.documents.plan import (
 )
 from mainspring.documents.references import STORED, escaped, has_reference, resolved
 from mainspring.documents.rules import exported_rules
-from mainspring.domain.config_field import ConfigField, FieldKind
+from mainspring.domain.calendar import open_days_of
+from mainspring.domain.connection import attach, connection_name, rebased_url, relative_url
 from mainspring.domain.definition import config_of
-from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import (
     CONFIG_FIELDS,
+    SCHEDULES,
     Endpoint,
     EndpointConfig,
     Job,
     JobStatus,
     config_value,
+    fields_of,
+    new_config,
     with_inputs,
-    with_values,
 )
-from mainspring.domain.errors import InvalidInput, QuotaExceeded
-from mainspring.domain.run import Header, HttpAction
-from mainspring.domain.target import HIDDEN_QUERY, origin_of, shown_url
+from mainspring.domain.errors import Conflict, InvalidInput, QuotaExceeded
+from mainspring.domain.kinds.command import CommandRefused
+from mainspring.domain.kinds.http import query_of, url_of, with_query
+from mainspring.domain.kinds.registry import KIND_FIELD, KINDS, PAIRS, kind_of
+from mainspring.domain.kinds.templated import marked
+from mainspring.domain.run import Header
+from mainspring.domain.target import HIDDEN_QUERY, split_query
+from mainspring.operations.connections import connected_endpoints, rebase_act
+from mainspring.operations.context import Desk
 from mainspring.operations.documents import archive_act, edit_act, live_endpoints, plan_endpoint
-from mainspring.operations.endpoints import Desk, checked_config, is_moved, sealed_query
+from mainspring.operations.endpoints import checked_config, is_moved, sealed_query
 
 TURN_EVERY = 50  # so many take some 20 ms; a process that serves and schedules has other things to do too
 NEW_QUERY = "(another query string)"
@@ -48,11 +58,12 @@ HARMLESS_URL = "https://example.com/"
 HARMLESS_SCHEDULE: dict[str, object] = {"every": 60_000, "min_interval": None, "max_interval": None}
 HARMLESS: dict[str, dict[str, object]] = {
     "name": {"name": "x"},
-    "url": {"url": HARMLESS_URL},
+    "connection": {"connection": None, "url": HARMLESS_URL},
     "cron": HARMLESS_SCHEDULE,
     "every": HARMLESS_SCHEDULE,
 }
-KEYS = tuple(field for field in CONFIG_FIELDS if field.key not in ("name", "headers"))
+APART = {"name", *PAIRS}  # an entry has these in its own way
+KEYS = tuple(field for field in CONFIG_FIELDS if field.key not in APART)
 
 
 class EndpointSection:
@@ -68,6 +79,7 @@ class EndpointSection:
             old = by_name.get(each.name) or by_name.get(renamed(each, names) or "")
             if old is None or plan.may_manage(each, "endpoint", old.managed_by):
                 _plan_one(plan, each, old)
+        await _move_others(plan)
 
     async def prune(self, plan: DocumentPlan, wanted: Sequence[WantedEntry]) -> None:
         names = {each.name for each in wanted}
@@ -76,14 +88,18 @@ class EndpointSection:
                 plan.acts[endpoint.id] = archive_act(plan.desk, endpoint)
                 plan.freed.append(endpoint.id)
                 del plan.job_of[endpoint.id], plan.name_of[endpoint.id]
+                plan.connection_of.pop(endpoint.id, None)
+                plan.calendars_of.pop(endpoint.id, None)
                 plan.steps.append(PlanStep(ARCHIVE, "endpoint", endpoint.name))
         _check_count(plan, wanted)
 
     async def export(self, desk: Desk) -> list[ExportedEntry]:
         rules = await exported_rules(desk)
+        there = await desk.stores.connections.connections(desk.tenant_id)
+        bases = {each.name: each.config.base_url for each in there}
         found = []
         for endpoint in await live_endpoints(desk):
-            entry = _exported(config_of(endpoint))
+            entry = _exported(config_of(endpoint), bases)
             if endpoint.id in rules:
                 entry["rules"] = rules[endpoint.id]
             found.append(ExportedEntry(endpoint.managed_by, endpoint.name, entry))
@@ -98,27 +114,34 @@ def _plan_one(plan: DocumentPlan, wanted: WantedEntry, old: Endpoint | None) -> 
     if checked is None:
         return
     config, host = checked
-    query = _query(plan, wanted, endpoint_id, config.action.url, old)
+    query = _query(plan, wanted, endpoint_id, url_of(config.action), old)
     job = plan.jobs.get(config.job) or add_job(plan, config.job, "", "")
     if job.status is JobStatus.ARCHIVED:
         message = f"job {job.name!r} is archived; list it under `jobs` to bring it back, or choose another"
         plan.fault(wanted.at("job"), message)
         return
-    stored = old.action.headers if old is not None else ()
-    moved_from = origin_of(old.action.url) if old is not None and is_moved(old, config.action.url) else None
-    headers = keep_or_seal(plan, wanted, endpoint_id, wishes, config.action.headers, stored, moved_from)
+    kind = kind_of(config.action)
+    stored: tuple[Header, ...] = ()
+    moved_from = None
+    if old is not None and kind_of(old.action) is kind:
+        stored = kind.pairs_of(old.action)
+        moved_from = kind.origin(old.action) if is_moved(old, config.action) else None
+    headers = keep_or_seal(plan, wanted, endpoint_id, wishes, config.action, stored, moved_from)
     plan.job_of[endpoint_id], plan.name_of[endpoint_id] = job.id, config.name
+    plan.connection_of[endpoint_id] = connection_name(config.action)
+    plan.calendars_of.pop(endpoint_id, None)
+    if config.except_calendar or config.only_calendar:
+        plan.calendars_of[endpoint_id] = config.except_calendar, config.only_calendar
     if headers is None or query is None:
         return
     if old is None:
         _create(plan, wanted, endpoint_id, config, headers, host, job)
     else:
-        shown = with_values(config, {"url": shown_url(config.action.url)})
-        _change(plan, wanted, old, shown, headers, query, host, job)
+        _change(plan, wanted, old, replace(config, action=with_query(config.action, "")), headers, query, host, job)
 
 
 def _query(plan: DocumentPlan, wanted: WantedEntry, endpoint_id: str, url: str, old: Endpoint | None) -> str | None:
-    """The sealed query string to store; None where a fault was noted."""
+    """The encrypted query string to store; None if an error was recorded."""
     try:
         return sealed_query(plan.desk, endpoint_id, url, old)
     except InvalidInput as fault:
@@ -135,11 +158,14 @@ def _create(
     host: str,
     job: Job,
 ) -> None:
-    bare = with_values(config, {"headers": ()})
-    endpoint, event = plan_endpoint(plan.desk, endpoint_id, bare, host, job, wanted.source or "", plan.now)
-    plan.new_endpoints.append(replace(endpoint, action=replace(endpoint.action, headers=headers)))
+    kind = kind_of(config.action)
+    bare = replace(config, action=kind.with_pairs(config.action, ()))
+    days = open_days_of(config, plan.calendars, plan.now)
+    endpoint, event = plan_endpoint(plan.desk, endpoint_id, bare, host, job, wanted.source or "", days, plan.now)
+    action = marked(kind.with_pairs(endpoint.action, headers), already=endpoint.action.templated)
+    plan.new_endpoints.append(replace(endpoint, action=action))
     plan.events.append(event)
-    shown = _exported(with_values(config, {"url": shown_url(config.action.url), "headers": headers}))
+    shown = _exported(replace(config, action=kind.with_pairs(with_query(config.action, ""), headers)))
     fields = tuple(FieldChange(key, None, value) for key, value in shown.items())
     plan.steps.append(PlanStep(CREATE, "endpoint", endpoint.name, fields))
 
@@ -156,25 +182,26 @@ def _change(
 ) -> None:
     source = old.managed_by if wanted.source is None else wanted.source
     jobs = {each.id: each.name for each in plan.jobs.values()}
-    before = with_values(config_of(old), {"url": shown_url(old.action.url), "job": jobs[old.job_id]})
+    before = replace(config_of(old), action=with_query(old.action, ""), job=jobs[old.job_id])
     fields = [
-        FieldChange(
-            field.key, _written(field, config_value(before, field)), _written(field, config_value(config, field))
-        )
+        FieldChange(field.key, written(field, config_value(before, field)), written(field, config_value(config, field)))
         for field in KEYS
         if config_value(before, field) != config_value(config, field)
     ]
-    url = config.action.url
-    if url == before.action.url and query != old.action.query:
+    url = url_of(config.action)
+    if url == url_of(before.action) and query != query_of(old.action):
         fields.append(FieldChange("url", url, f"{url} {NEW_QUERY}"))
-    fields += changed_headers(old.action.headers, headers)
+    kind, kind_before = kind_of(config.action), kind_of(old.action)
+    if kind_before is kind:
+        fields += changed_headers(kind.pairs, kind.pairs_of(old.action), headers)
     renamed_from = old.name if config.name != old.name else None
     if source != old.managed_by:
         fields.append(FieldChange("managed_by", old.managed_by, source))
     if not fields and renamed_from is None:
         plan.unchanged += 1
         return
-    plan.acts[old.id] = edit_act(plan.desk, old, config, headers, query, host, job, source)
+    days = open_days_of(config, plan.calendars, plan.now)
+    plan.acts[old.id] = edit_act(plan.desk, old, config, headers, query, host, job, source, days)
     if renamed_from is not None:
         plan.freed.append(old.id)
     plan.steps.append(PlanStep(CHANGE, "endpoint", config.name, tuple(fields), renamed_from))
@@ -183,41 +210,109 @@ def _change(
 def _checked(
     plan: DocumentPlan, wanted: WantedEntry, endpoint_id: str, wishes: list[WantedHeader]
 ) -> tuple[EndpointConfig, str] | None:
-    """The configuration, checked; every fault in it is noted, not only the first."""
+    """The checked configuration. Every error is recorded, not only the first."""
     entry = wanted.entry
     assert isinstance(entry, EndpointEntry)
-    url, is_good = _url(plan, wanted)
-    headers = tuple(Header(wish.name, wish.value, wish.secret) for wish in wishes if wish.value is not None)
-    sent = entry.sent()
-    config = with_inputs(
-        EndpointConfig(wanted.name, HttpAction(url, headers=headers)), {"every": None, "cron": None} | sent
-    )
-    if (config.cron is None) == (config.interval_ms is None):
-        if config.cron is None:
-            plan.fault(wanted.place, f"{wanted.name!r} has no schedule; give it `every: 5m` or `cron: '0 3 * * *'`")
-        else:
-            plan.fault(wanted.at("cron"), f"{wanted.name!r} has both `every` and `cron`; keep one of them")
+    found, is_good = _configured(plan, wanted, wishes)
+    if found is None:
+        return None
+    config = found
+    if fault := _schedule_fault(wanted, config, entry.sent()):
+        plan.fault(*fault)
         is_good = False
         config = with_inputs(config, HARMLESS_SCHEDULE)
     for _ in range(FAULTS_MAX):
         try:
-            checked = checked_config(plan.desk, config, plan.tenant, endpoint_id)
+            checked = checked_config(plan.desk, _attached(plan, config), plan.tenant, endpoint_id)
+            open_days_of(checked[0], plan.calendars, plan.now)  # raises if it names a calendar that does not exist
             return checked if is_good else None
         except (InvalidInput, QuotaExceeded) as fault:
             field = fault.field if isinstance(fault, InvalidInput) else "every"
             _note(plan, wanted, field, fault)
+            if isinstance(fault, CommandRefused):
+                plan.refused_commands.append((wanted.name, fault))
+                return None
             is_good = False
             config = _without(config, field, getattr(fault, "value", None))
     return None
 
 
-def _url(plan: DocumentPlan, wanted: WantedEntry) -> tuple[str, bool]:
-    """What it calls, with what its references stand for, and whether that is so; otherwise a fault was noted."""
-    assert isinstance(wanted.entry, EndpointEntry)
-    path, mark, query = wanted.entry.url.partition("?")
+def _schedule_fault(
+    wanted: WantedEntry, config: EndpointConfig, sent: Mapping[str, object]
+) -> tuple[SourcePlace, str] | None:
+    found = [key for key in SCHEDULES if sent.get(key) is not None]
+    if not found:
+        return wanted.place, f"{wanted.name!r} has no schedule; give it `every: 5m`, `cron: '0 3 * * *'` or `at`"
+    if len(found) > 1:
+        both = "both " if len(found) == 2 else ""
+        names = " and ".join(f"`{key}`" for key in found)
+        return wanted.at(found[-1]), f"{wanted.name!r} has {both}{names}; keep one of them"
+    at: object = config.once_at
+    if isinstance(at, timedelta):
+        words = f"at of {wanted.name!r} is a delay, which would start again with every apply; give the time itself"
+        return wanted.at("at"), words
+    return None
+
+
+def _attached(plan: DocumentPlan, config: EndpointConfig) -> EndpointConfig:
+    """The configuration with a complete URL, if it names a connection; it may be one of the same documents."""
+    found = plan.connection(connection_name(config.action))
+    return config if found is None else attach(config, found, plan.desk.allow_ports)
+
+
+async def _move_others(plan: DocumentPlan) -> None:
+    """Endpoints that no document describes, and calls that wait, move with the base URL of their connection too."""
+    for before in plan.rebased.values():
+        after = plan.connections[before.name]
+        for endpoint in await connected_endpoints(plan.desk, before.name):
+            if endpoint.id in plan.acts or plan.connection_of.get(endpoint.id, before.name) != before.name:
+                continue  # described
+            try:
+                plan.acts[endpoint.id] = rebase_act(plan.desk, endpoint, before, after)
+            except InvalidInput as fault:
+                raise Conflict(str(fault), kind="connection", name=before.name) from None
+            url = rebased_url(url_of(endpoint.action), before.config.base_url, after.config.base_url)
+            change = FieldChange("url", url_of(endpoint.action), url)
+            plan.steps.append(PlanStep(CHANGE, "call" if endpoint.call_key else "endpoint", endpoint.name, (change,)))
+
+
+def _configured(
+    plan: DocumentPlan, wanted: WantedEntry, wishes: list[WantedHeader]
+) -> tuple[EndpointConfig | None, bool]:
+    """What the entry says, before values are checked, and whether that is free of errors; they are recorded."""
+    entry = wanted.entry
+    assert isinstance(entry, EndpointEntry)
+    inputs: dict[str, object] = dict.fromkeys(SCHEDULES) | entry.sent()
+    is_good = True
+    if entry.url is not None:
+        inputs["url"], is_good = _url(plan, wanted, entry.url)
+    pairs = tuple(Header(wish.name, wish.value, wish.secret) for wish in wishes if wish.value is not None)
+    own = {kind.pairs for kind in KINDS if kind.name == entry.kind_name}
+    for key in PAIRS:
+        if getattr(entry, key):
+            inputs[key] = pairs if key in own else getattr(entry, key)
+    for _ in range(FAULTS_MAX):
+        try:
+            return new_config(wanted.name, inputs), is_good
+        except InvalidInput as fault:
+            if inputs.get(fault.field) is None:
+                plan.fault(wanted.place, str(fault))
+            else:
+                _note(plan, wanted, fault.field, fault)
+            is_good = False
+            if fault.field == "url":
+                inputs |= HARMLESS["connection"]
+            elif inputs.pop(fault.field, None) is None or fault.field == KIND_FIELD.key:
+                return None, False
+    return None, False
+
+
+def _url(plan: DocumentPlan, wanted: WantedEntry, given: str) -> tuple[str, bool]:
+    """The URL with resolved references, and whether it is valid; otherwise an error was recorded."""
+    path, mark, query = split_query(given)
     try:
         if has_reference(path):
-            raise ValueError("what is before the `?` of a url is shown; put the reference behind it")
+            raise ValueError("the part of a url before the `?` is shown; put the reference after it")
         url = resolved(path, plan.options.resolve)
         return url + (HIDDEN_QUERY if query == STORED else mark + resolved(query, plan.options.resolve)), True
     except ValueError as fault:
@@ -233,16 +328,19 @@ def _note(plan: DocumentPlan, wanted: WantedEntry, field: str, fault: InvalidInp
     elif field == "url":  # it may carry a password or a token
         plan.fault(wanted.at("url").masked(), str(fault))
     else:
-        plan.fault(wanted.at(field), str(fault))
+        plan.fault(wanted.at(*field.split(".")), str(fault))
 
 
 def _without(config: EndpointConfig, key: str, value: object) -> EndpointConfig:
-    """The configuration with what was wrong put right, to see what else is."""
-    if key == "headers":
-        headers = config.action.headers
-        left = tuple(header for header in headers if header.name[:60] != value)
-        return with_values(config, {"headers": left if len(left) < len(headers) else ()})
-    return with_inputs(config, HARMLESS.get(key, {key: None}))
+    """The configuration with an invalid value replaced, to find further errors."""
+    if key == "url":
+        return with_inputs(config, HARMLESS["connection"])
+    kind = kind_of(config.action)
+    if key == kind.pairs:
+        pairs = kind.pairs_of(config.action)
+        left = tuple(pair for pair in pairs if pair.name[:60] != value)
+        return replace(config, action=kind.with_pairs(config.action, left if len(left) < len(pairs) else ()))
+    return with_inputs(config, HARMLESS.get(key, {key.partition(".")[0]: None}))
 
 
 def _check_count(plan: DocumentPlan, wanted: Sequence[WantedEntry]) -> None:
@@ -257,25 +355,21 @@ def _check_count(plan: DocumentPlan, wanted: Sequence[WantedEntry]) -> None:
         )
 
 
-def _exported(config: EndpointConfig) -> dict[str, object]:
-    """A configuration as a document writes it; defaults are left out, and secrets are references."""
+def _exported(config: EndpointConfig, bases: Mapping[str, str] = {}) -> dict[str, object]:
+    """A configuration as a document has it, without defaults. Secrets are references. `bases` are the base URLs of
+    connections, which URLs are relative to.
+    """
     entry: dict[str, object] = {}
-    for field in KEYS:
+    kind = kind_of(config.action)
+    for field in fields_of(config):
         value = config_value(config, field)
-        if field.is_required or value != field.default:
-            entry[field.key] = _written(field, value)
-    path, mark, _ = config.action.url.partition("?")
-    entry["url"] = escaped(path) + (mark and f"?{STORED}")
-    if config.action.headers:
-        entry["headers"] = exported_headers(config.action.headers)
+        if field.key not in APART and (field.is_required or value != field.default):
+            entry[field.key] = written(field, value)
+    if "url" in entry:
+        path, mark, _ = split_query(url_of(config.action))
+        if (base := bases.get(connection_name(config.action))) is not None:
+            path = relative_url(path, base)
+        entry["url"] = escaped(path) + (mark and f"?{STORED}")
+    if pairs := kind.pairs_of(config.action):
+        entry[kind.pairs] = exported_headers(pairs)
     return entry
-
-
-def _written(field: ConfigField, value: object) -> object:
-    if value is None or isinstance(value, bool):
-        return value
-    if field.kind is FieldKind.DURATION and isinstance(value, int):
-        return format_duration(value)
-    if isinstance(value, tuple):
-        return list(value)
-    return value if isinstance(value, int) else str(value)

@@ -1,32 +1,53 @@
-"""What may stand in a document, entry by entry: the keys, their kinds, their defaults and what editors show for them.
+"""Entries of documents: keys, types, defaults and the descriptions that editors show.
 
-Only the form is checked here. What a value must be is the domain's to say, with the same words at every door.
+Only the form is checked here. The domain checks values, with the same message at every door.
 """
 
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
 
-from msgspec.structs import fields
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from mainspring.documents.json_schema import RULE_SCHEMA, STEP_SCHEMA, TEXTS_SCHEMA, TRIGGERS_SCHEMA
-from mainspring.domain.config_field import FieldKind
-from mainspring.domain.endpoint import FIELD_BY_KEY, SETTINGS
-from mainspring.domain.notify.subscription import AlertKind, DuringQuiet
-from mainspring.inputs.endpoint import EndpointSettings
-from mainspring.inputs.values import Duration
-from mainspring.operations.alerts import KINDS_DEFAULT, AlertDraft
+from mainspring.documents.json_schema import RULE_SCHEMA, STEP_SCHEMA, TRIGGERS_SCHEMA
+from mainspring.domain.config_field import DEFAULT_KIND, ConfigField, FieldKind
+from mainspring.domain.connection import CONNECTION_FIELDS
+from mainspring.domain.duration import format_duration
+from mainspring.domain.endpoint import FIELD_BY_KEY, SCHEDULES
+from mainspring.domain.instant import rfc3339
+from mainspring.domain.kinds.registry import KINDS
+from mainspring.domain.notify.subscription import WEBHOOK_FIELDS
+from mainspring.inputs.models import (
+    LISTS,
+    AlertSettings,
+    CalendarSettings,
+    ConnectionSettings,
+    EndpointSettings,
+    JobSettings,
+    MaintenanceSettings,
+    WebhookSettings,
+    described,
+)
 from mainspring.workflow.document import REENTRY
-
-LISTS = tuple(field.key for field in SETTINGS if field.kind in (FieldKind.NUMBERS, FieldKind.CHOICES))
-ALERT_DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(AlertDraft) if not field.required}
 
 
 def _list(value: object) -> object:
     return value if isinstance(value, list) or value is None else [value]
 
 
+def _with_lists(given: dict[str, object], fields: tuple[ConfigField, ...]) -> dict[str, object]:
+    by_key = {field.key: field for field in fields}
+    found = dict(given)
+    for key, value in given.items():
+        field = by_key.get(key)
+        if field is not None and field.kind in LISTS:
+            found[key] = _list(value)
+        elif field is not None and field.kind is FieldKind.GROUP and isinstance(value, dict):
+            found[key] = _with_lists(value, field.parts)
+    return found
+
+
 def _header(value: object) -> object:
-    """Every way to write a header's value as a list of them: text, a number, a mapping, or a list of these."""
+    """The values of a header as a list. A value is text, a number, a mapping, or a list of these."""
     items = value if isinstance(value, list) else [value]
     return [
         {"value": str(item) if isinstance(item, int) and not isinstance(item, bool) else item}
@@ -36,7 +57,6 @@ def _header(value: object) -> object:
     ]
 
 
-Texts = Annotated[list[str], BeforeValidator(_list), WithJsonSchema(TEXTS_SCHEMA)]
 Rules = Annotated[list[Any], WithJsonSchema({"type": "array", "items": RULE_SCHEMA})]
 
 
@@ -44,28 +64,78 @@ def _choice(values: Any) -> dict[str, Any]:
     return {"enum": [str(value) for value in values]}
 
 
+def written(field: ConfigField, value: object) -> object:
+    """The value of a setting as a document has it."""
+    if field.kind is FieldKind.GROUP and value is not None:
+        by_key = {part.key: part for part in field.parts}
+        return {key: written(by_key[key], part) for key, part in field.inputs_of(value).items()}
+    if field.kind is FieldKind.DURATION and isinstance(value, int):
+        return format_duration(value)
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    if isinstance(value, tuple):
+        return [each if isinstance(each, int) else str(each) for each in value]
+    return value if value is None or isinstance(value, int) else str(value)
+
+
 class DocumentEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     @classmethod
-    def repaired(cls, good: dict[str, object]) -> dict[str, object]:
-        """What is left of a faulty entry, made whole with harmless values, so that its other faults can be found."""
+    def repaired(cls, good: dict[str, object], bad: set[str]) -> dict[str, object]:
+        """The valid part of an entry, completed with harmless values, to find further errors."""
         return good
 
 
 class LastingEntry(DocumentEntry):
-    """An entry whose thing can get another name and stay the same."""
+    """An entry of a noun that can be renamed."""
 
     renamed_from: str | None = Field(
-        default=None, description="The name it had before: then it is renamed, and keeps its state and its runs."
+        default=None, description="Previous name. The entry is renamed and keeps its state and its runs."
     )
 
 
-class JobEntry(LastingEntry):
+def _show_defaults(schema: dict[str, Any], entry: type[Any]) -> None:
+    """Shows the defaults of settings in the schema: a document describes the whole noun."""
+    for field in entry.settings:
+        shown = schema["properties"][field.key]
+        if field.kind is FieldKind.GROUP:
+            continue  # its own fields have defaults
+        if "anyOf" in shown and not field.is_nullable:
+            plain = next(each for each in shown.pop("anyOf") if each.get("type") != "null")
+            shown |= {name: value for name, value in plain.items() if name not in shown}
+        if not field.is_required:
+            shown["default"] = list(field.default) if isinstance(field.default, tuple) else field.default
+        if field.kind in LISTS:
+            item = shown.pop("items")
+            shown.pop("type", None)
+            shown["anyOf"] = [item, {"type": "array", "items": item}]
+
+
+class DescribedEntry(DocumentEntry):
+    """An entry with the settings of a described noun. A key that is left out has its default, which editors show."""
+
+    model_config = ConfigDict(json_schema_extra=_show_defaults)
+
+    settings: ClassVar[tuple[ConfigField, ...]]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists(cls, given: object) -> object:
+        """One item of a list may be written without the brackets."""
+        if not isinstance(given, dict):
+            return given
+        return _with_lists(given, cls.settings)
+
+
+class SettingsEntry(DescribedEntry, LastingEntry):
+    """The same, of a noun that can be renamed."""
+
+
+class JobEntry(JobSettings, SettingsEntry):
     """A named group of endpoints."""
 
-    description: str = Field(default="", description="What its endpoints are for, in plain words.")
-    rules: Rules = Field(default=[], description="Rules that judge the runs of all its endpoints, in their order.")
+    rules: Rules = Field(default=[], description="Rules for the runs of all its endpoints, in order.")
 
 
 class HeaderEntry(BaseModel):
@@ -86,28 +156,31 @@ _HEADER_VALUE: dict[str, Any] = {
 HeaderValues = Annotated[list[HeaderEntry], BeforeValidator(_header)]
 
 
-def _with_defaults(schema: dict[str, Any]) -> None:
-    """A document describes the whole endpoint: a key that is left out has its default, which editors show."""
-    for field in SETTINGS:
-        shown = schema["properties"][field.key]
-        if not field.is_nullable:
-            plain = next(each for each in shown.pop("anyOf") if each.get("type") != "null")
-            shown |= {name: value for name, value in plain.items() if name not in shown}
-        shown["default"] = list(field.default) if isinstance(field.default, tuple) else field.default
-        if field.key in LISTS:
-            item = shown.pop("items")
-            shown.pop("type", None)
-            shown["anyOf"] = [item, {"type": "array", "items": item}]
+def _show_kinds(schema: dict[str, Any], entry: type[Any]) -> None:
+    """Shows which fields each kind needs, and which it does not have. The default kind needs no `kind`."""
+    _show_defaults(schema, entry)
+    known = {field.key for kind in KINDS for field in kind.fields}
+    rules: list[dict[str, Any]] = []
+    for kind in KINDS:
+        is_kind: dict[str, Any] = {"properties": {"kind": {"const": kind.name}}}
+        if kind.name != DEFAULT_KIND:
+            is_kind["required"] = ["kind"]
+        needed = [field.key for field in kind.fields if field.is_required]
+        foreign = sorted(known - {field.key for field in kind.fields})
+        then = {"required": needed, "properties": dict.fromkeys(foreign, False)}
+        rules.append({"if": is_kind, "then": then})
+    schema["allOf"] = rules
 
 
-class EndpointEntry(EndpointSettings, LastingEntry):
-    """One thing to call, and when: a `url`, and either `every` or `cron`."""
+class EndpointEntry(EndpointSettings, SettingsEntry):
+    """One thing to call, and when: a `url`, or what its `kind` needs, and one of `every`, `cron` and `at`."""
 
-    model_config = ConfigDict(json_schema_extra=_with_defaults)
+    model_config = ConfigDict(json_schema_extra=_show_kinds)
 
-    url: str = Field(
-        description="What to call: http:// or https://. What follows `?` is encrypted at rest and never shown again; a "
-        "reference may be there.",
+    url: str | None = Field(
+        default=None,
+        description="URL to call, or with a connection a path. The query string is encrypted and never shown again; it "
+        "may contain references.",
         examples=["https://example.com/health", "https://example.com/report?key=${env:REPORT_KEY}"],
     )
     headers: dict[str, HeaderValues] = Field(
@@ -116,89 +189,97 @@ class EndpointEntry(EndpointSettings, LastingEntry):
         "and never shown again; a list sends the header several times.",
         json_schema_extra={"additionalProperties": _HEADER_VALUE},
     )
-    rules: Rules = Field(default=[], description="What happens when responses say something, in their order.")
+    environment: dict[str, HeaderValues] = Field(
+        default={},
+        description="Environment variables of kind command, by name. A value with a reference, or one marked `secret`, "
+        "is encrypted at rest and never shown again.",
+        json_schema_extra={"additionalProperties": _HEADER_VALUE},
+    )
+    rules: Rules = Field(default=[], description="Rules that react to responses, in order.")
+
+    @property
+    def kind_name(self) -> str:
+        return str(self.sent().get("kind") or DEFAULT_KIND)
 
     @property
     def job_name(self) -> str:
         return str(self.sent().get("job") or FIELD_BY_KEY["job"].default)
 
-    @model_validator(mode="before")
     @classmethod
-    def _lists(cls, given: object) -> object:
-        """One item of a list may be written without the brackets."""
-        if not isinstance(given, dict):
-            return given
-        return {key: _list(value) if key in LISTS else value for key, value in given.items()}
-
-    @classmethod
-    def repaired(cls, good: dict[str, object]) -> dict[str, object]:
-        schedule = {} if good.get("cron") or good.get("every") else {"every": "1m"}
-        return {"url": "https://example.com/", **schedule, **good}
+    def repaired(cls, good: dict[str, object], bad: set[str]) -> dict[str, object]:
+        schedule = {} if any(good.get(key) for key in SCHEDULES) else {"every": "1m"}
+        url = {"url": "https://example.com/"} if "url" in bad else {}
+        return {**url, **schedule, **good}
 
 
-class AlertEntry(LastingEntry):
-    """Who is told when something breaks or recovers."""
+class ConnectionEntry(ConnectionSettings, DocumentEntry):
+    """A base URL with credentials, TLS and proxy settings. The key is its name, which cannot be changed."""
 
-    to: Texts = Field(
-        default=[],
-        description="Mail addresses, http(s) and apprise URLs, as they are or by reference; what an export shows of a "
-        "sealed one keeps it.",
-        examples=["ops@example.com", ["${env:CHAT_URL}", "ops@example.com"]],
+    model_config = ConfigDict(json_schema_extra=_show_defaults)
+
+    base_url: str = described(CONNECTION_FIELDS, "base_url")
+    secret: str = Field(
+        default="",
+        description="Value of the header, password, client secret or secret access key, as a reference.",
+        examples=["${env:BILLING_KEY}", "${file:/run/secrets/billing}"],
     )
-    kinds: Texts = Field(
-        default=[str(kind) for kind in KINDS_DEFAULT],
-        description="What it tells.",
-        json_schema_extra={"items": _choice(AlertKind)},
+    client_key: str = Field(
+        default="",
+        description="Private key (PEM) of the client certificate, as a reference.",
+        examples=["${file:/run/secrets/client.key}"],
     )
-    failures: int = Field(default=ALERT_DEFAULTS["failures"], description="In a row, before an endpoint is failing.")
-    endpoint: str = Field(default="", description="About this endpoint alone.")
-    job: str = Field(default="", description="About the endpoints of this job alone.")
-    cooldown: Duration = Field(default=0, description="Least time between two messages about one thing.")
-    quiet: str = Field(default="", description="Hours without messages.", examples=["22:00-07:00"])
-    timezone: str = Field(default=ALERT_DEFAULTS["timezone"], description="Whose hours those are.")
-    during_quiet: str = Field(
-        default=str(ALERT_DEFAULTS["during_quiet"]),
-        description="What becomes of messages then: one digest afterwards, or nothing.",
-        json_schema_extra=_choice(DuringQuiet),
-    )
-    description: str = Field(default="", description="What it is for.")
-    enabled: bool = Field(default=True, description="Whether it tells anything.")
 
     @classmethod
-    def repaired(cls, good: dict[str, object]) -> dict[str, object]:
+    def repaired(cls, good: dict[str, object], bad: set[str]) -> dict[str, object]:
+        return {"base_url": "https://example.com/", **good}
+
+
+class CalendarEntry(CalendarSettings, DescribedEntry):
+    """Days on which endpoints run, or do not. The key is its name, which cannot be changed."""
+
+    @classmethod
+    def repaired(cls, good: dict[str, object], bad: set[str]) -> dict[str, object]:
+        return good if len(good) > ("description" in good) else {"weekdays": ["sun"], **good}
+
+
+class AlertEntry(AlertSettings, SettingsEntry):
+    """Who is notified when something fails or recovers."""
+
+    @classmethod
+    def repaired(cls, good: dict[str, object], bad: set[str]) -> dict[str, object]:
         return {"to": "ops@example.com", **good}
 
 
-class WebhookEntry(LastingEntry):
-    """A receiver of events, outside."""
-
-    url: str = Field(
-        description="http:// or https://. What stands behind `?` is sealed; a reference may be there.",
-        examples=["https://example.com/hook", "https://example.com/hook?key=${env:HOOK_KEY}"],
-    )
-    types: Texts = Field(default=[], description="Which events; all by default.", examples=[["run.*", "job.paused"]])
-    secret: str = Field(
-        default="",
-        description="What messages are signed with, by reference: `whsec_` and the base64 of 24 to 64 bytes.",
-        examples=["${env:HOOK_SECRET}", "${file:/run/secrets/hook}"],
-    )
-    description: str = Field(default="", description="What it is for.")
-    enabled: bool = Field(default=True, description="Whether anything is sent.")
+class MaintenanceEntry(MaintenanceSettings, SettingsEntry):
+    """When runs are skipped or not counted, and alerts are silent: `cron` and `duration`, or `start` and `end`."""
 
     @classmethod
-    def repaired(cls, good: dict[str, object]) -> dict[str, object]:
+    def repaired(cls, good: dict[str, object], bad: set[str]) -> dict[str, object]:
+        return good if good.get("cron") or good.get("start") else {"cron": "0 2 * * *", "duration": "1h", **good}
+
+
+class WebhookEntry(WebhookSettings, SettingsEntry):
+    """An external receiver of events."""
+
+    url: str = described(WEBHOOK_FIELDS, "url")
+    secret: str = Field(
+        default="",
+        description="Secret that signs messages, as a reference: `whsec_` and the base64 of 24 to 64 bytes.",
+        examples=["${env:HOOK_SECRET}", "${file:/run/secrets/hook}"],
+    )
+
+    @classmethod
+    def repaired(cls, good: dict[str, object], bad: set[str]) -> dict[str, object]:
         return {"url": "https://example.com/", **good}
 
 
 class WorkflowEntry(DocumentEntry):
-    """Steps that are taken one after the other; the workflow's name is its key."""
+    """Steps in order. The key is the name of the workflow."""
 
     model_config = ConfigDict(extra="allow", frozen=True)  # the reader of workflows knows what may stand here
 
-    description: Any = Field(default="", description="What it is for.", json_schema_extra={"type": "string"})
-    input: Any = Field(
-        default={}, description="What an execution is started with, by name.", json_schema_extra={"type": "object"}
-    )
+    description: Any = Field(default="", description="What the workflow is for.", json_schema_extra={"type": "string"})
+    input: Any = Field(default={}, description="Input of an execution, by name.", json_schema_extra={"type": "object"})
     templates: Any = Field(
         default={}, description="Texts that steps refer to by name.", json_schema_extra={"type": "object"}
     )
@@ -207,16 +288,16 @@ class WorkflowEntry(DocumentEntry):
     )
     reentry: Any = Field(
         default="allow",
-        description="Whether a second execution may start for a correlation that has one.",
+        description="Whether a second execution may run with the same correlation key.",
         json_schema_extra=_choice(REENTRY),
     )
     on: Any = Field(
         default=[],
-        description="What outside starts it, or is told to executions that run.",
+        description="Triggers: what starts executions or sends them events.",
         json_schema_extra=TRIGGERS_SCHEMA,
     )
     steps: Any = Field(
         default=None,
-        description="What is done, in order.",
+        description="Steps, in order.",
         json_schema_extra={"type": "array", "items": STEP_SCHEMA},
     )

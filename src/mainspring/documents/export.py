@@ -4,7 +4,7 @@ Applying an export changes nothing. Secrets are replaced by `${stored}`, which k
 """
 
 from mainspring.documents.sections import SECTIONS
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 
 
 async def export_documents(desk: Desk, source: str | None = None) -> list[dict[str, object]]:

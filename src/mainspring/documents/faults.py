@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.definition import speaks_of_a_secret
 from mainspring.domain.errors import InvalidInput
+from mainspring.domain.kinds.http import speaks_of_a_secret
 from mainspring.domain.text import spelled_out
 
 SHOWN_FAULTS_MAX = 50

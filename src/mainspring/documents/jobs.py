@@ -22,8 +22,8 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import check_name
 from mainspring.domain.text import check_text
+from mainspring.operations.context import Desk
 from mainspring.operations.documents import live_endpoints
-from mainspring.operations.endpoints import Desk
 
 _TOLD = {CREATE: EventType.JOB_CREATED, CHANGE: EventType.JOB_UPDATED, ARCHIVE: EventType.JOB_ARCHIVED}
 
@@ -50,12 +50,14 @@ class JobSection:
             if job.name in names or job.status is JobStatus.ARCHIVED or not plan.is_pruned(job.managed_by):
                 continue
             if job.id in used:
-                plan.notes.append(f"job {job.name!r} stays, although no document describes it: it still has endpoints")
+                plan.notes.append(
+                    f"job {job.name!r} is kept although no document describes it, because it still has endpoints"
+                )
                 continue
             _put(plan, ARCHIVE, replace(job, status=JobStatus.ARCHIVED, updated_at=plan.now))
 
     async def export(self, desk: Desk) -> list[ExportedEntry]:
-        """Jobs that say more than their name; the others come into being with their endpoints."""
+        """Jobs with more than a name. Other jobs are created with their endpoints."""
         used = {endpoint.job_id for endpoint in await live_endpoints(desk)}
         rules = await exported_rules(desk)
         found = []
@@ -85,7 +87,7 @@ def _checked(plan: DocumentPlan, wanted: WantedEntry) -> tuple[str, str] | None:
         plan.fault(wanted.place, str(fault))
         return None
     try:
-        return name, check_text(wanted.entry.description, "description", DESCRIPTION_MAX)
+        return name, check_text(str(wanted.entry.sent().get("description") or ""), "description", DESCRIPTION_MAX)
     except InvalidInput as fault:
         plan.fault(wanted.at("description"), str(fault))
         return None

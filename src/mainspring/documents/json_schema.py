@@ -18,7 +18,6 @@ DURATION_SCHEMA: dict[str, Any] = {
     ],
     "examples": ["250ms", "30s", "5m", "1h30m", "1d"],
 }
-TEXTS_SCHEMA: dict[str, Any] = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
 def _duration(description: str) -> dict[str, Any]:

@@ -13,14 +13,20 @@ from mainspring.documents.entries import DocumentEntry, LastingEntry
 from mainspring.documents.faults import DocumentFault, SourcePlace
 from mainspring.documents.references import Resolver
 from mainspring.documents.yaml_reader import Path, Tree
+from mainspring.domain.calendar import Calendar
+from mainspring.domain.connection import Connection
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.event import Event
+from mainspring.domain.kinds.command import CommandRefused
+from mainspring.domain.name import as_stored
 from mainspring.domain.notify.subscription import Subscription
 from mainspring.domain.rules.judge import StoredRule
 from mainspring.domain.schedule.changes import Act
+from mainspring.domain.schedule.maintenance import MaintenanceWindow
 from mainspring.operations.alerts import Messengers
+from mainspring.operations.context import Desk
 from mainspring.operations.documents import same_jobs
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.endpoints import no_connection
 from mainspring.ports.documents import Changeset, Publication
 
 CREATE, CHANGE, ARCHIVE, DELETE = "create", "change", "archive", "delete"
@@ -83,11 +89,23 @@ class DocumentPlan(Struct):
     seen_jobs: dict[str, Job]  # by id, before the change
     job_of: dict[str, str]  # endpoint id to job id, after the change
     name_of: dict[str, str]  # endpoint id to name, after the change
+    connections: dict[str, Connection] = field(default_factory=dict)  # by name, after the change
+    connection_of: dict[str, str] = field(default_factory=dict)  # endpoint id to the name of its connection
+    rebased: dict[str, Connection] = field(default_factory=dict)  # by name, before their base URL changed
+    calendars: dict[str, Calendar] = field(default_factory=dict)  # by name, after the change
+    calendars_of: dict[str, tuple[str, str]] = field(default_factory=dict)  # endpoint id to the names of its calendars
     steps: list[PlanStep] = field(default_factory=list)
     unchanged: int = 0
     notes: list[str] = field(default_factory=list)
     faults: list[DocumentFault] = field(default_factory=list)
+    refused_commands: list[tuple[str, CommandRefused]] = field(default_factory=list)  # by name of the endpoint
 
+    new_connections: list[Connection] = field(default_factory=list)
+    changed_connections: list[Connection] = field(default_factory=list)
+    deleted_connections: list[str] = field(default_factory=list)
+    new_calendars: list[Calendar] = field(default_factory=list)
+    changed_calendars: list[Calendar] = field(default_factory=list)
+    deleted_calendars: list[str] = field(default_factory=list)
     new_jobs: list[Job] = field(default_factory=list)
     changed_jobs: list[Job] = field(default_factory=list)
     acts: dict[str, Act] = field(default_factory=dict)
@@ -98,12 +116,22 @@ class DocumentPlan(Struct):
     new_subscriptions: list[Subscription] = field(default_factory=list)
     changed_subscriptions: list[Subscription] = field(default_factory=list)
     deleted_subscriptions: list[str] = field(default_factory=list)
+    new_windows: list[MaintenanceWindow] = field(default_factory=list)
+    changed_windows: list[tuple[MaintenanceWindow, MaintenanceWindow]] = field(default_factory=list)  # before, after
+    deleted_windows: list[MaintenanceWindow] = field(default_factory=list)
     publications: list[Publication] = field(default_factory=list)
     workflow_sources: dict[str, str] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
 
     def fault(self, place: SourcePlace, message: str) -> None:
         self.faults.append(DocumentFault(place, message))
+
+    def connection(self, name: str) -> Connection | None:
+        """The connection that an entry names, possibly one of the same documents. Raises InvalidInput."""
+        found = self.connections.get(as_stored(name))
+        if name and found is None:
+            raise no_connection(name, tuple(self.connections))
+        return found
 
     def may_manage(self, wanted: WantedEntry, kind: str, managed_by: str) -> bool:
         """Whether a document may describe an existing entry; entries of another source need --take-over."""
@@ -122,6 +150,12 @@ class DocumentPlan(Struct):
 
     def changeset(self) -> Changeset:
         return Changeset(
+            new_connections=self.new_connections,
+            changed_connections=self.changed_connections,
+            deleted_connections=self.deleted_connections,
+            new_calendars=self.new_calendars,
+            changed_calendars=self.changed_calendars,
+            deleted_calendars=self.deleted_calendars,
             new_jobs=self.new_jobs,
             changed_jobs=self.changed_jobs,
             acts=self.acts,
@@ -132,6 +166,9 @@ class DocumentPlan(Struct):
             new_subscriptions=self.new_subscriptions,
             changed_subscriptions=self.changed_subscriptions,
             deleted_subscriptions=self.deleted_subscriptions,
+            new_windows=self.new_windows,
+            changed_windows=[new for _, new in self.changed_windows],
+            deleted_windows=[each.id for each in self.deleted_windows],
             publications=self.publications,
             workflow_sources=self.workflow_sources,
             actor=self.desk.actor,

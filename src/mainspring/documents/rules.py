@@ -19,8 +19,8 @@ from mainspring.domain.errors import InvalidInput, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.rules.judge import StoredRule
 from mainspring.domain.rules.rule import KEYS, RULES_MAX, Rule, check_rule, read_rule, rule_document
+from mainspring.operations.context import Desk
 from mainspring.operations.documents import same_act
-from mainspring.operations.endpoints import Desk
 
 
 class RuleSection(Struct, frozen=True):

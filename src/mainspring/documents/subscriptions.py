@@ -8,12 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from mainspring.documents.entries import written
 from mainspring.documents.faults import SourcePlace
 from mainspring.documents.plan import CHANGE, CREATE, DELETE, DocumentPlan, FieldChange, PlanStep, WantedEntry, renamed
+from mainspring.domain.config_field import ConfigField
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.domain.name import check_name
-from mainspring.domain.notify.subscription import Alert, Subscription, SubscriptionKind, Webhook
+from mainspring.domain.notify.subscription import (
+    Alert,
+    AlertDraft,
+    Subscription,
+    SubscriptionKind,
+    Webhook,
+    WebhookDraft,
+)
 from mainspring.operations.subscriptions import SUBSCRIPTIONS_MAX, list_subscriptions, switched, told
 
 Config = Alert | Webhook
@@ -68,9 +77,10 @@ def is_wanted(subscription: Subscription) -> bool:
     return subscription.enabled or bool(subscription.disabled_reason)
 
 
-def minimal(entry: Mapping[str, object], defaults: Mapping[str, object]) -> Entry:
-    """An entry without defaults."""
-    return {key: value for key, value in entry.items() if key not in defaults or value != defaults[key]}
+def written_settings(draft: AlertDraft | WebhookDraft, settings: Sequence[ConfigField]) -> Entry:
+    """The settings of a draft as an entry has them, without defaults; the name is the entry's key."""
+    pairs = ((field, getattr(draft, field.name)) for field in settings if field.key != "name")
+    return {field.key: written(field, value) for field, value in pairs if field.is_required or value != field.default}
 
 
 def first_good(
@@ -142,7 +152,7 @@ def _hidden(old: Subscription, config: Config) -> tuple[str, str, str]:
 
 
 def _enabled(wanted: WantedEntry) -> bool:
-    return bool(getattr(wanted.entry, "enabled", True))
+    return getattr(wanted.entry, "enabled", None) is not False  # the default is enabled
 
 
 def _is_name(plan: DocumentPlan, wanted: WantedEntry, kind: str) -> bool:

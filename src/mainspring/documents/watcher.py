@@ -1,9 +1,10 @@
 """Watch a directory of documents and apply them when they change. Errors are reported; the last applied state remains.
 
 The directory is checked every second, by name, time and size of its files: this needs no notifications and works on
-every file system. A change counts once the files are unchanged for one check, because a file may still be being
-written. The directory is one source, named like it, unless a document names its own. An empty directory changes
-nothing: a volume that was not mounted must not archive everything.
+every file system. A thread reads it, because a large directory or a slow disk would hold the event loop. A change
+counts once the files are unchanged for one check, because a file may still be being written. The directory is one
+source, named like it, unless a document names its own. An empty directory changes nothing: a volume that was not
+mounted must not archive everything.
 """
 
 import asyncio
@@ -20,8 +21,8 @@ from mainspring.documents.plan import Options
 from mainspring.documents.references import local
 from mainspring.domain.errors import MainspringError, StoreUnavailable
 from mainspring.operations.alerts import Messengers
+from mainspring.operations.context import Desk
 from mainspring.operations.documents import report_refusal
-from mainspring.operations.endpoints import Desk
 
 LOOK_EVERY_S = 1.0
 TOLD_CHARS_MAX = 2_000
@@ -74,7 +75,7 @@ class FolderWatcher:
     async def run_once(self) -> Report | None:
         """Checks; applies files that changed and are unchanged since the last check. The first check does not wait."""
         try:
-            look = _look(self._folder)
+            look = await asyncio.to_thread(_look, self._folder)
         except OSError as fault:
             await self._refuse(f"cannot read {self._folder}: {fault.strerror or fault}", look=None)
             return None
@@ -90,8 +91,7 @@ class FolderWatcher:
 
     async def _apply(self) -> Report | None:
         try:
-            files = read_files([str(self._folder)])
-            content = sha256(b"\0".join(name.encode() + b"\0" + data for name, data in files)).digest()
+            files, content = await asyncio.to_thread(_read, self._folder)
             if content == self._applied:
                 return None  # touched, not changed
             self._applied = content
@@ -120,6 +120,12 @@ class FolderWatcher:
         self.problem = problem[:TOLD_CHARS_MAX]
         log.error("configuration refused", folder=str(self._folder), problem=self.problem)
         await report_refusal(self._desk, {"folder": str(self._folder), "problem": self.problem})
+
+
+def _read(folder: Path) -> tuple[list[tuple[str, bytes]], bytes]:
+    """The documents, and what identifies their content."""
+    files = read_files([str(folder)])
+    return files, sha256(b"\0".join(name.encode() + b"\0" + data for name, data in files)).digest()
 
 
 def _look(folder: Path) -> Look:

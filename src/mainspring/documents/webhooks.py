@@ -1,4 +1,4 @@
-"""The section `webhooks`: receivers of events, outside."""
+"""The section `webhooks`: external receivers of events."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,19 +11,26 @@ from mainspring.documents.references import STORED, escaped, has_reference, reso
 from mainspring.documents.subscriptions import (
     first_good,
     is_wanted,
-    minimal,
     plan_subscriptions,
     prune_subscriptions,
+    written_settings,
 )
 from mainspring.domain.access.signing import key_bytes
+from mainspring.domain.config_field import values_of
 from mainspring.domain.errors import InvalidInput
-from mainspring.domain.notify.subscription import Subscription, SubscriptionKind, Webhook, secret_place
-from mainspring.operations.endpoints import Desk
+from mainspring.domain.notify.subscription import (
+    WEBHOOK_FIELDS,
+    Subscription,
+    SubscriptionKind,
+    Webhook,
+    WebhookDraft,
+    secret_place,
+)
+from mainspring.operations.context import Desk
 from mainspring.operations.subscriptions import list_subscriptions
-from mainspring.operations.webhooks import WebhookDraft, webhook_config
+from mainspring.operations.webhooks import draft_of, webhook_config
 
-HARMLESS: dict[str, object] = {"url": "https://example.com/", "types": (), "description": ""}
-DEFAULTS: dict[str, object] = {"types": [], "description": "", "enabled": True}
+HARMLESS: dict[str, object] = {"url": "https://example.com/", "types": (), "description": "", "connection": ""}
 
 
 class WebhookSection:
@@ -49,12 +56,12 @@ def _configured(plan: DocumentPlan, wanted: WantedEntry, webhook_id: str, old: S
     there = old.config if old is not None and isinstance(old.config, Webhook) else None
     secret = _secret(plan, wanted, webhook_id, there)
     url = _url(plan, wanted)
-    draft = WebhookDraft(
-        url or str(HARMLESS["url"]), wanted.name, tuple(entry.types), entry.description, entry.enabled, secret or ""
-    )
+    given = values_of(WEBHOOK_FIELDS, entry.sent() | {"url": url or HARMLESS["url"]})
+    draft = replace(WebhookDraft("", wanted.name, secret=secret or ""), **given)
 
     def make(mended: Mapping[str, object]) -> Webhook:
-        return webhook_config(plan.desk, webhook_id, replace(draft, **mended), there)
+        wanted_draft = replace(draft, **mended)
+        return webhook_config(plan.desk, webhook_id, wanted_draft, there, plan.connection(wanted_draft.connection))
 
     def place(field: str) -> SourcePlace:
         return wanted.at(field).masked() if field == "url" else wanted.at(field)
@@ -65,12 +72,12 @@ def _configured(plan: DocumentPlan, wanted: WantedEntry, webhook_id: str, old: S
 
 
 def _url(plan: DocumentPlan, wanted: WantedEntry) -> str | None:
-    """Where it goes, with what its references stand for; None where a fault was noted."""
+    """The URL with resolved references; None if an error was recorded."""
     assert isinstance(wanted.entry, WebhookEntry)
     text = wanted.entry.url
     try:
         if has_reference(text.partition("?")[0]):
-            raise ValueError("what stands before the `?` of a url is shown; put the reference behind it")
+            raise ValueError("the part of a url before the `?` is shown; put the reference after it")
         return resolved(text, plan.options.resolve)
     except ValueError as fault:
         plan.fault(wanted.at("url").masked(), str(fault))
@@ -78,7 +85,7 @@ def _url(plan: DocumentPlan, wanted: WantedEntry) -> str | None:
 
 
 def _secret(plan: DocumentPlan, wanted: WantedEntry, webhook_id: str, there: Webhook | None) -> str | None:
-    """The new secret, "" to keep the one there is, None where a fault was noted."""
+    """The new secret; "" keeps the current one; None if an error was recorded."""
     assert isinstance(wanted.entry, WebhookEntry)
     text = wanted.entry.secret
     place = wanted.at("secret").masked()
@@ -107,13 +114,6 @@ def _secret(plan: DocumentPlan, wanted: WantedEntry, webhook_id: str, there: Web
 
 
 def _written(webhook: Subscription) -> dict[str, object]:
-    config = webhook.config
-    assert isinstance(config, Webhook)
-    entry: dict[str, object] = {
-        "url": escaped(config.url),
-        "types": list(config.types),
-        "secret": STORED,
-        "description": config.description,
-        "enabled": is_wanted(webhook),
-    }
-    return minimal(entry, DEFAULTS)
+    draft = draft_of(webhook)
+    shown = replace(draft, url=escaped(draft.url), enabled=is_wanted(webhook))
+    return written_settings(shown, WEBHOOK_FIELDS) | {"secret": STORED}

@@ -13,7 +13,7 @@ from mainspring.documents.plan import CHANGE, CREATE, DocumentPlan, ExportedEntr
 from mainspring.documents.yaml_writer import as_yaml
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.documents import Publication
 from mainspring.ports.workflows import Published
 from mainspring.workflow.difference import differences
@@ -56,7 +56,9 @@ class WorkflowSection:
             if name not in names and plan.is_pruned(source):
                 plan.workflow_sources[name] = ""
                 plan.steps.append(PlanStep(CHANGE, "workflow", name, (FieldChange("managed_by", source, ""),)))
-                plan.notes.append(f"workflow {name!r} stays, although no document describes it: its versions are kept")
+                plan.notes.append(
+                    f"workflow {name!r} is kept although no document describes it, because its versions are kept"
+                )
 
     async def export(self, desk: Desk) -> list[ExportedEntry]:
         sources = await desk.stores.configuration.workflow_sources(desk.tenant_id)

@@ -5,17 +5,20 @@ models of API, MCP and documents, the options of the command line, the columns a
 the keys of an export and the reference pages.
 """
 
+from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin
 
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from mainspring.domain.duration import format_duration
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.text import check_text
 
+DEFAULT_KIND = "http"
 MS = "_ms"  # the end of the names of durations
 
 
@@ -26,7 +29,10 @@ class FieldKind(StrEnum):
     SWITCH = "switch"
     CHOICE = "choice"
     NUMBERS = "numbers"
+    TEXTS = "texts"
     CHOICES = "choices"
+    INSTANT = "instant"
+    GROUP = "group"  # settings of their own struct, which are one value; see `ConfigField.parts`
     OTHER = "other"  # each door has its own form for it
 
 
@@ -42,6 +48,7 @@ class About(Struct, frozen=True):
     unit: str = ""
     zero_is_none: bool = False  # 0 takes a limit away
     is_payload: bool = False  # text for programs, which may have control characters
+    template: str = ""  # how values are written into its texts, see `domain/kinds/templated`; "": it has no templates
 
 
 class ConfigField(Struct, frozen=True):
@@ -53,6 +60,9 @@ class ConfigField(Struct, frozen=True):
     is_nullable: bool
     about: About
     enum: type[StrEnum] | None = None
+    struct: type[Struct] | None = None  # of a group
+    parts: tuple["ConfigField", ...] = ()  # of a group: its fields
+    kinds: tuple[str, ...] = ()  # of endpoints that have the field; empty: all, whatever their kind
 
     @property
     def label(self) -> str:
@@ -68,7 +78,7 @@ class ConfigField(Struct, frozen=True):
             case bool():
                 return "true" if self.default else "false"
             case tuple():
-                return "all"
+                return "all" if self.default == self.about.choices else ", ".join(self.default)
             case int() if self.kind is FieldKind.DURATION:
                 return format_duration(self.default)
         return str(self.default)
@@ -78,7 +88,8 @@ class ConfigField(Struct, frozen=True):
         """What a person reads about the field at any door."""
         unit = f" In {self.about.unit}." if self.about.unit else ""
         default = f" Default: {self.default_text}." if self.default_text else ""
-        return f"{self.about.sentence}{unit}{default}"
+        kinds = "" if not self.kinds or DEFAULT_KIND in self.kinds else f" For kind {', '.join(self.kinds)}."
+        return f"{self.about.sentence}{unit}{default}{kinds}"
 
     def checked(self, value: Any) -> Any:
         """The value as it is stored, or InvalidInput: what was wrong, the rule, the solution."""
@@ -100,9 +111,35 @@ class ConfigField(Struct, frozen=True):
             case FieldKind.CHOICES:
                 wanted = {self._one_of(each) for each in value}
                 return tuple(each for each in self.about.choices if each in wanted)
+            case FieldKind.GROUP:
+                return replace(value, **{part.name: self._part_checked(part, value) for part in self.parts})
             case _:
                 pass
         return value
+
+    def _part_checked(self, part: "ConfigField", value: Struct) -> Any:
+        try:
+            return part.checked(getattr(value, part.name))
+        except InvalidInput as fault:
+            raise InvalidInput(f"{self.label}: {fault}", field=f"{self.key}.{part.key}", value=fault.value) from None
+
+    def with_parts(self, value: Any, inputs: Mapping[str, object]) -> Any:
+        """A group with inputs by the keys of its fields; None sets a field of it back to its default."""
+        assert self.struct is not None
+        values = {
+            part.name: part.default if given is None else tuple(given) if isinstance(given, list) else given
+            for part in self.parts
+            if (given := inputs.get(part.key, self)) is not self
+        }
+        return replace(value or self.struct(), **values)
+
+    def all_inputs_of(self, value: Any) -> dict[str, object]:
+        """The fields of a group by key."""
+        return {part.key: getattr(value, part.name) for part in self.parts}
+
+    def inputs_of(self, value: Any) -> dict[str, object]:
+        """The fields of a group by key that differ from their default."""
+        return {part.key: getattr(value, part.name) for part in self.parts if getattr(value, part.name) != part.default}
 
     def _check_number(self, value: int) -> None:
         least, most = self.about.least, self.about.most or 0
@@ -141,6 +178,15 @@ def describe(struct: type[Struct]) -> tuple[ConfigField, ...]:
     )
 
 
+def values_of(fields: tuple[ConfigField, ...], inputs: Mapping[str, object]) -> dict[str, Any]:
+    """Inputs by key as values by the names of their fields. Inputs that are None or unknown are left out."""
+    return {
+        field.name: tuple(value) if isinstance(value, list) else value
+        for field in fields
+        if (value := inputs.get(field.key)) is not None
+    }
+
+
 def _field(name: str, annotated: Any, default: object, is_required: bool) -> ConfigField:
     type_, about = get_args(annotated)
     parts = get_args(type_) if get_origin(type_) is UnionType else (type_,)
@@ -150,13 +196,24 @@ def _field(name: str, annotated: Any, default: object, is_required: bool) -> Con
         about = About(about.sentence, key=about.key, choices=tuple(each.value for each in enum))
     key = about.key or name.removesuffix(MS)
     kind = _kind(name, plain, about)
-    return ConfigField(name, key, kind, default, is_required, NoneType in parts, about, enum)
+    struct = plain if kind is FieldKind.GROUP else None
+    inner = describe(plain) if kind is FieldKind.GROUP else ()
+    return ConfigField(name, key, kind, default, is_required, NoneType in parts, about, enum, struct, inner)
 
 
 def _kind(name: str, type_: Any, about: About) -> FieldKind:
     if about.choices:
         return FieldKind.CHOICES if get_origin(type_) is tuple else FieldKind.CHOICE
+    if isinstance(type_, type) and issubclass(type_, Struct) and describe(type_):
+        return FieldKind.GROUP
+    if type_ is datetime:
+        return FieldKind.INSTANT
     if type_ is int:
         return FieldKind.DURATION if name.endswith(MS) else FieldKind.NUMBER
-    kinds = {str: FieldKind.TEXT, bool: FieldKind.SWITCH, tuple[int, ...]: FieldKind.NUMBERS}
+    kinds: dict[Any, FieldKind] = {
+        str: FieldKind.TEXT,
+        bool: FieldKind.SWITCH,
+        tuple[int, ...]: FieldKind.NUMBERS,
+        tuple[str, ...]: FieldKind.TEXTS,
+    }
     return kinds.get(type_, FieldKind.OTHER)

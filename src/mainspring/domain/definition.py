@@ -4,7 +4,6 @@ Every door builds an EndpointConfig and every door gets the same refusals: what 
 rules are the bounds in the description of a field; here are those that need more than one field to see.
 """
 
-import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -14,76 +13,96 @@ from msgspec.structs import replace
 from mainspring.domain.config_field import check_duration
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import (
-    CONFIG_FIELDS,
     FIELD_BY_KEY,
     Endpoint,
     EndpointConfig,
     Tenant,
     config_value,
+    fields_of,
     with_values,
 )
 from mainspring.domain.errors import InvalidInput, QuotaExceeded
-from mainspring.domain.expressions.condition import check_condition
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.name import check_name
-from mainspring.domain.run import Header
+from mainspring.domain.kinds.command_policy import NO_COMMANDS, CommandPolicy
+from mainspring.domain.kinds.http import with_query
+from mainspring.domain.kinds.kind import CallPolicy
+from mainspring.domain.kinds.registry import KIND_FIELD, kind_of
+from mainspring.domain.kinds.templated import check_templates, keeps_templates, marked
+from mainspring.domain.name import as_stored, check_name
+from mainspring.domain.retry import RETRY_CAUSES, confirm_text, read_confirm
+from mainspring.domain.run import Header, HttpAction
 from mainspring.domain.schedule.cron import check_cron, check_timezone, occurrences
-from mainspring.domain.target import check_header, check_shown_url, shown_url
+from mainspring.domain.schedule.open_days import Shift
 
-HEADERS_MAX = 50
 CRON_JITTER_MS_MAX = 3_600_000
 # How close the times of a cron come to each other is seen from so many of them: a day of quarters, two years of weeks.
 PACED_FROM, PACED_TIMES = datetime(2025, 1, 1, tzinfo=UTC), 100
-SECRET_WORDS = ("authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "x-auth", "signature")
-PLAIN_KEYS = {"idempotency", "correlation", "partition", "cache"}  # these tell things apart, and open nothing
 
 
 def check_config(
-    given: EndpointConfig, tenant: Tenant, endpoint_id: str = "", allow_ports: frozenset[int] = frozenset()
+    given: EndpointConfig,
+    tenant: Tenant,
+    endpoint_id: str = "",
+    allow_ports: frozenset[int] = frozenset(),
+    commands: CommandPolicy = NO_COMMANDS,
+    site: str = "",
 ) -> tuple[EndpointConfig, str]:
     """The normalised configuration and its `host:port`, or InvalidInput naming the first fault."""
-    target = check_shown_url(given.action.url, allow_ports)
-    plain = with_values(
+    kind = kind_of(given.action)
+    plain = replace(
         given,
+        name=check_name(given.name, field="name", kind="endpoint"),
+        job=check_name(given.job, field="job", kind="job"),
+        action=kind.check(given.action, CallPolicy(allow_ports, tenant.id, commands, site)),
+        confirm=None if given.confirm is None else confirm_text(given.confirm),
+        retry=None if given.retry is None or given.retry.attempts == 1 else given.retry,
+        except_calendar=as_stored(given.except_calendar),
+        only_calendar=as_stored(given.only_calendar),
+    )
+    if plain.action.is_expected:
+        _check_expected(plain)
+    if plain.action.callback_within_ms and plain.confirm is not None:
+        raise InvalidInput(
+            f"confirm for {plain.name[:100]!r} has no effect: a run that a callback ends takes longer than a check is "
+            "confirmed in; leave confirm out, or give retry",
+            field="confirm",
+        )
+    _check_schedule(plain, endpoint_id)
+    _check_calendars(plain)
+    checked = with_values(
+        plain,
         {
-            "name": check_name(given.name, field="name", kind="endpoint"),
-            "job": check_name(given.job, field="job", kind="job"),
-            "url": target.url,
-            "method": given.action.method.upper(),
-            "headers": tuple(marked_secret(header) for header in given.action.headers),
+            field.name: field.checked(config_value(plain, field))
+            for field in fields_of(plain)
+            if field is not KIND_FIELD
         },
     )
-    _check_schedule(plain, endpoint_id)
-    checked = with_values(plain, {field.name: field.checked(config_value(plain, field)) for field in CONFIG_FIELDS})
     _check_limits(checked, tenant, endpoint_id)
-    _check_call(checked)
-    return checked, target.host_key
+    _check_attempts(checked, tenant)
+    most = checked.interval_ms // 2 if checked.interval_ms else CRON_JITTER_MS_MAX
+    check_duration(checked.jitter_ms, 0, most, FIELD_BY_KEY["jitter"])
+    kind.check_whole(checked.action)
+    check_templates(checked.action)
+    checked = replace(checked, action=marked(checked.action))
+    return checked, kind.host_key(checked.action) or endpoint_id
 
 
 def config_of(endpoint: Endpoint) -> EndpointConfig:
     """What an endpoint was made from; secret header values stay sealed, the query string stays hidden."""
     values = {name: getattr(endpoint, name) for name in EndpointConfig.__struct_fields__}
-    return EndpointConfig(**values | {"action": replace(endpoint.action, query="")})
+    action = endpoint.action
+    hidden = replace(action, query="") if isinstance(action, HttpAction) else action
+    return EndpointConfig(**values | {"action": hidden})
 
 
-def configured(endpoint: Endpoint, config: EndpointConfig, headers: tuple[Header, ...], query: str) -> Endpoint:
-    """The endpoint with its whole configuration; `headers` and `query` are the sealed ones."""
+def configured(endpoint: Endpoint, config: EndpointConfig, pairs: tuple[Header, ...], query: str) -> Endpoint:
+    """The endpoint with its whole configuration; `pairs` (headers) and `query` are the sealed ones."""
     values = {name: getattr(config, name) for name in EndpointConfig.__struct_fields__}
-    values["action"] = replace(config.action, url=shown_url(config.action.url), headers=headers, query=query)
+    already = config.action.templated or keeps_templates(endpoint.action, query)
+    values["action"] = marked(
+        kind_of(config.action).with_pairs(with_query(config.action, query), pairs), already=already
+    )
     return replace(endpoint, **values)
-
-
-def marked_secret(header: Header) -> Header:
-    """A header whose name speaks of a secret is treated as one, whether or not it was marked."""
-    check_header(header.name, header.value)
-    return replace(header, secret=header.secret or speaks_of_a_secret(header.name))
-
-
-def speaks_of_a_secret(name: str) -> bool:
-    """Whether the value of a header with this name is a secret, as far as a name can tell."""
-    words = re.split("[-_]", name.lower())
-    is_key = words[-1] == "key" and PLAIN_KEYS.isdisjoint(words)
-    return is_key or any(word in name.lower() for word in SECRET_WORDS)
 
 
 def check_minimum(interval_ms: int | None, tenant: Tenant) -> None:
@@ -97,18 +116,53 @@ def check_minimum(interval_ms: int | None, tenant: Tenant) -> None:
         )
 
 
+def _check_expected(given: EndpointConfig) -> None:
+    """What waits for pings has no call to try again, and expects more than one ping."""
+    for key, value in (("retry", given.retry), ("confirm", given.confirm), ("at", given.once_at)):
+        if value is not None:
+            instead = "give every or cron" if key == "at" else f"leave {key} out"
+            raise InvalidInput(
+                f"{key} for {given.name[:100]!r} has no effect: kind {kind_of(given.action).name} calls nothing and "
+                f"expects pings on a schedule; {instead}",
+                field=key,
+            )
+
+
 def _check_schedule(given: EndpointConfig, endpoint_id: str) -> None:
-    if (given.cron is None) == (given.interval_ms is None):
-        both = given.cron is not None
+    schedules = {"an interval": given.interval_ms, "a cron expression": given.cron, "a single time": given.once_at}
+    found = [words for words, value in schedules.items() if value is not None]
+    if len(found) != 1:
         raise InvalidInput(
-            f"{'both a cron expression and an interval' if both else 'neither a cron expression nor an interval'} "
-            f"for {given.name!r}; an endpoint has exactly one of them: give one "
-            "(on the command line: --cron or --every)",
+            f"{' and '.join(found) or 'no schedule'} for {given.name!r}; an endpoint has exactly one of every, cron "
+            "and at: give one (on the command line: --every, --cron or --at)",
             field="every",
         )
     check_timezone(given.timezone)
     if given.cron is not None:
         check_cron(given.cron, given.timezone, endpoint_id=endpoint_id)
+
+
+def _check_calendars(given: EndpointConfig) -> None:
+    key = "except" if given.except_calendar else "only"
+    has_calendar = bool(given.except_calendar or given.only_calendar)
+    if has_calendar and given.once_at is not None:
+        raise InvalidInput(
+            f"{key} for {given.name!r}, which runs once; a single run is at its time on any day: leave {key} out, or "
+            "give every or cron in place of at",
+            field=key,
+        )
+    if given.except_calendar and given.except_calendar == given.only_calendar:
+        raise InvalidInput(
+            f"except and only of {given.name!r} name the same calendar {given.only_calendar!r}, so no day is left to "
+            "run on; leave one of them out",
+            field="only",
+        )
+    if given.shift != Shift.SKIP and (given.cron is None or not has_calendar):
+        raise InvalidInput(
+            f"shift {given.shift} for {given.name!r} has no effect; it moves times of cron that a calendar excludes: "
+            "give cron, and except or only, or leave shift out",
+            field="shift",
+        )
 
 
 def _check_limits(given: EndpointConfig, tenant: Tenant, endpoint_id: str) -> None:
@@ -134,11 +188,37 @@ def _check_limits(given: EndpointConfig, tenant: Tenant, endpoint_id: str) -> No
             field="every",
             value=interval,
         )
+    if given.once_at is not None and high is not None:
+        raise InvalidInput(
+            f"max_interval {format_duration(high)} for {given.name!r}, which runs once; a single run has no interval: "
+            "leave max_interval out, or give every or cron in place of at",
+            field="max_interval",
+            value=high,
+        )
     if words := contradiction_of(given.cron, high, endpoint_id):
         raise InvalidInput(words, field="cron", value=given.cron)
     check_minimum(interval, tenant)
     if given.cron is not None and tenant.interval_ms_min is not None:
         _check_pace(given.cron, endpoint_id, tenant.interval_ms_min)
+
+
+def _check_attempts(given: EndpointConfig, tenant: Tenant) -> None:
+    if (retry := given.retry) is not None:
+        if retry.max_delay_ms < retry.delay_ms:
+            raise InvalidInput(
+                f"retry: max_delay {format_duration(retry.max_delay_ms)} is below delay "
+                f"{format_duration(retry.delay_ms)}; raise max_delay or lower delay",
+                field="retry.max_delay",
+                value=retry.max_delay_ms,
+            )
+        if not retry.on:
+            raise InvalidInput(
+                f"retry: on is empty, so nothing is retried; name one of {', '.join(RETRY_CAUSES)}, or remove retry",
+                field="retry.on",
+            )
+        check_minimum(retry.delay_ms, tenant)
+    if given.confirm is not None:
+        check_minimum(read_confirm(given.confirm).gap_ms, tenant)
 
 
 def contradiction_of(cron: str | None, max_interval_ms: int | None, endpoint_id: str) -> str:
@@ -176,19 +256,6 @@ def _check_pace(cron: str, endpoint_id: str, floor_ms: int) -> None:
         )
 
 
-def _check_call(given: EndpointConfig) -> None:
-    most = given.interval_ms // 2 if given.interval_ms else CRON_JITTER_MS_MAX
-    check_duration(given.jitter_ms, 0, most, FIELD_BY_KEY["jitter"])
-    check_header_count(len(given.action.headers))
-    if given.action.condition is not None:
-        check_condition(given.action.condition)
-
-
 def check_powers(given: Iterable[str]) -> tuple[str, ...]:
     """What advice may do, each once and in one order; an empty list: nothing."""
     return tuple(FIELD_BY_KEY["advice"].checked(given))
-
-
-def check_header_count(count: int) -> None:
-    if count > HEADERS_MAX:
-        raise InvalidInput(f"headers {count} is out of bounds; give 0 to {HEADERS_MAX}", field="headers", value=count)

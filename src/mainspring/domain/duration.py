@@ -5,6 +5,7 @@ milliseconds, as text or as a number. A float is refused because it may already 
 """
 
 import re
+from datetime import timedelta
 from functools import lru_cache
 from typing import Final
 
@@ -12,6 +13,7 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.domain.name import shown
 
 DURATION_MS_MAX: Final = 366 * 86_400_000  # a leap year; anything longer should be a date
+IN: Final = "in "  # begins a time that is given as a delay
 _UNIT_MS: Final = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _TEXT_LENGTH_MAX: Final = 40  # more digits than any exact duration below the maximum needs
 _BARE_NUMBER: Final = re.compile(r"[0-9]+")
@@ -42,6 +44,12 @@ def parse_duration_ms(value: object, *, field: str, min_ms: int = 1, max_ms: int
         way_out = f"give {format_duration(max_ms)} or less"
         raise _refused(value, field, f"is above the maximum {format_duration(max_ms)}", way_out)
     return ms
+
+
+def read_delay(text: str, *, field: str) -> timedelta:
+    """`in 10m`: how long from now."""
+    ms = parse_duration_ms(text.strip().removeprefix(IN), field=field, min_ms=0)
+    return timedelta(milliseconds=ms)
 
 
 @lru_cache(4096)

@@ -1,7 +1,7 @@
-"""Endpoints and jobs: one thing to call and when, and the named groups they belong to.
+"""Endpoints, and the jobs that group them.
 
-An endpoint is a value: its configuration and its whole scheduling state. Nothing changes one in place: `planning`,
-`claiming`, `settling` and `changes` compute the next value, a store writes it where the epoch is still theirs.
+An endpoint is a value: its configuration and its scheduling state. The functions of `domain/schedule` compute the next
+value, and a store writes it if the epoch is unchanged.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,17 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.config_field import About, ConfigField, describe
+from mainspring.domain.config_field import DEFAULT_KIND, About, ConfigField, FieldKind, describe
 from mainspring.domain.errors import InvalidInput
-from mainspring.domain.instant import EPOCH
-from mainspring.domain.run import HttpAction, RunTrigger
+from mainspring.domain.instant import EPOCH, after_ms
+from mainspring.domain.kinds.kind import Kind
+from mainspring.domain.kinds.registry import KIND_FIELD, KINDS, PAIRS, kind_named, kind_of
+from mainspring.domain.name import NAME_LENGTH_MAX
+from mainspring.domain.retry import RetryPolicy
+from mainspring.domain.run import PINGED, Action, RunTrigger
+from mainspring.domain.schedule.callback_wait import CallbackWait
 from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
+from mainspring.domain.schedule.open_days import Shift
 
 INTERVAL_MS_MIN = 100
 INTERVAL_MS_MAX = 366 * 86_400_000
@@ -30,6 +36,7 @@ LOST_WORKERS_MAX = 5  # in a row; then the endpoint is parked: it may be what ki
 class BackoffPolicy(StrEnum):
     DEFAULT = "default"
     MONITOR = "monitor"
+    NONE = "none"
 
 
 class MisfirePolicy(StrEnum):
@@ -44,7 +51,7 @@ class LostWorkerPolicy(StrEnum):
 
 
 class Power(StrEnum):
-    """What the owner of an endpoint lets advice do."""
+    """What advice may do to an endpoint."""
 
     INTERVAL = "interval"  # run it at another interval
     RUN = "run"  # ask for one more run
@@ -65,8 +72,8 @@ class JobStatus(StrEnum):
 class Job(Struct, frozen=True):
     id: str
     tenant_id: str
-    name: str
-    description: str
+    name: Annotated[str, About("Name, unique in the tenant.", examples=("nightly",))]
+    description: Annotated[str, About("What the endpoints of the job are for.", most=DESCRIPTION_MAX)]
     status: JobStatus
     created_at: datetime
     updated_at: datetime
@@ -74,7 +81,7 @@ class Job(Struct, frozen=True):
 
 
 class Tenant(Struct, frozen=True):
-    """A tenant's quotas (None: unlimited), what it used of them this month, and its sealed signing keys."""
+    """A tenant's quotas (None: unlimited), its usage this month, and its encrypted signing keys."""
 
     id: str
     name: str
@@ -87,7 +94,7 @@ class Tenant(Struct, frozen=True):
 
 
 class RefusedAdvice(Struct, frozen=True):
-    """The newest advice that an endpoint refused: whose it was, what it asked for, and why it was refused."""
+    """The newest advice that an endpoint refused: author, action and reason."""
 
     at: datetime
     author: str
@@ -96,7 +103,7 @@ class RefusedAdvice(Struct, frozen=True):
 
 
 class EndpointConfig(Struct, frozen=True):
-    """What the owner of an endpoint decides. This is the one place that lists the fields, with those of `HttpAction`.
+    """What the owner of an endpoint decides. This is the one place that lists the fields, with those of its kind.
 
     A new field is a line here (or there), a column in two migrations, a control in the web form, and the code that uses
     it. Doors, rows, checks and reference pages follow from the description. Before `check_config` values may be raw:
@@ -104,11 +111,11 @@ class EndpointConfig(Struct, frozen=True):
     """
 
     name: Annotated[str, About("Name, unique in the tenant.", examples=("health",))]
-    action: HttpAction
+    action: Action
     interval_ms: Annotated[
         int | None,
         About(
-            "Interval between runs; replaces cron.",
+            "Interval between runs; replaces cron and at.",
             key="every",
             least=INTERVAL_MS_MIN,
             most=INTERVAL_MS_MAX,
@@ -117,9 +124,11 @@ class EndpointConfig(Struct, frozen=True):
     ] = None
     cron: Annotated[
         str | None,
-        About("Cron expression; replaces every.", examples=("*/15 * * * *", "@daily", "H 3 * * *")),
+        About("Cron expression; replaces every and at.", examples=("*/15 * * * *", "@daily", "H 3 * * *")),
     ] = None
-    timezone: Annotated[str, About("Time zone of cron.", examples=("Europe/Berlin",))] = "UTC"
+    timezone: Annotated[str, About("Time zone of cron, and of the days of calendars.", examples=("Europe/Berlin",))] = (
+        "UTC"
+    )
     job: Annotated[str, About("Job that the endpoint belongs to; created if new.")] = "default"
     description: Annotated[str, About("What the endpoint is for.", most=DESCRIPTION_MAX)] = ""
     runbook: Annotated[
@@ -144,7 +153,9 @@ class EndpointConfig(Struct, frozen=True):
     ] = None
     backoff: Annotated[
         BackoffPolicy,
-        About("What failures do to the interval: default doubles it, up to 32 times; monitor, up to an hour."),
+        About(
+            "What failures do to the interval: default doubles it, up to 32 times; monitor, up to 1h; none keeps it."
+        ),
     ] = BackoffPolicy.DEFAULT
     jitter_ms: Annotated[
         int, About("Each run moves by up to this much, at most half of the interval; with cron at most 1h.")
@@ -167,52 +178,174 @@ class EndpointConfig(Struct, frozen=True):
         tuple[str, ...],
         About("What rules, workflows and the model may do. Empty: nothing.", choices=POWERS),
     ] = POWERS
+    retry: Annotated[
+        RetryPolicy | None,
+        About("Further attempts at a slot that failed, before the failure counts. Left out: none."),
+    ] = None
+    once_at: Annotated[
+        datetime | None,
+        About(
+            "Time of a single run, or `in 10m`; replaces every and cron.",
+            key="at",
+            examples=("2026-12-24T18:00:00Z", "in 10m"),
+        ),
+    ] = None
+    confirm: Annotated[
+        str | None,
+        About(
+            "How often, and within how long, a failing check is made before it counts as failed.",
+            examples=("3 within 20s",),
+        ),
+    ] = None
+    except_calendar: Annotated[
+        str, About("Calendar on whose days no run starts.", key="except", most=NAME_LENGTH_MAX, examples=("holidays",))
+    ] = ""
+    only_calendar: Annotated[
+        str,
+        About("Calendar on whose days alone runs start.", key="only", most=NAME_LENGTH_MAX, examples=("trading-days",)),
+    ] = ""
+    shift: Annotated[
+        Shift, About("What happens to a time of cron on an excluded day: skip, or move it to the next or previous day.")
+    ] = Shift.SKIP
+
+
+_SHARED = describe(EndpointConfig)  # of endpoints of every kind
+
+
+def _of_kinds() -> dict[str, ConfigField]:
+    """The fields of all kinds by key. A field that several kinds have is one input, with the same meaning."""
+    found: dict[str, ConfigField] = {}
+    for kind in KINDS:
+        for field in kind.fields:
+            known = found.get(field.key)
+            if known is None:
+                found[field.key] = replace(field, kinds=(kind.name,))
+                continue
+            assert (known.name, known.kind, known.about.choices) == (field.name, field.kind, field.about.choices), field
+            same = known.default == field.default and known.is_required == field.is_required
+            found[field.key] = replace(
+                known,
+                kinds=(*known.kinds, kind.name),
+                default=known.default if same else None,
+                is_required=known.is_required and same,
+            )
+    assert not found.keys() & {field.key for field in _SHARED}, "a kind has a field of every endpoint"
+    return found
 
 
 def _all_fields() -> tuple[ConfigField, ...]:
-    """`url` before everything that says when it is called; how it is called comes last."""
-    (name, *others), (url, *call) = describe(EndpointConfig), describe(HttpAction)
-    return (name, url, *others, *call)
+    """All fields in the order of the doors: name, kind, url, schedule, request, fields of other kinds."""
+    (name, *others), (url, *call) = _SHARED, _of_kinds().values()
+    return (name, KIND_FIELD, url, *others, *call)
 
 
 CONFIG_FIELDS = _all_fields()
-SETTINGS = tuple(
-    field for field in CONFIG_FIELDS if field.key not in ("name", "url", "headers")
-)  # as every door has them
+SETTINGS = tuple(field for field in CONFIG_FIELDS if field.key not in ("name", "url", *PAIRS))  # as every door has them
+_OF_CALLS = frozenset("at retry confirm misfire max_lateness on_lost_worker description".split())
+CALL_FIELDS = tuple(  # what a call has besides its URL and headers
+    field for field in SETTINGS if DEFAULT_KIND in field.kinds or field.key in _OF_CALLS
+)
+JOB_FIELDS = describe(Job)
 FIELD_BY_KEY = {field.key: field for field in CONFIG_FIELDS}
-_OF_ACTION = frozenset(field.name for field in describe(HttpAction))
+_OF_KIND = {
+    kind.name: {field.key: replace(field, kinds=FIELD_BY_KEY[field.key].kinds) for field in kind.fields}
+    for kind in KINDS
+}
+_SHARED_BY_KEY = {field.key: field for field in _SHARED}
 
+
+SCHEDULES = ("every", "cron", "at")  # an endpoint has exactly one of them
 
 C = TypeVar("C", bound="EndpointConfig")
 
 
+def fields_of(config: EndpointConfig) -> tuple[ConfigField, ...]:
+    """The fields that an endpoint of this kind has, in the order of the doors; `kind` is the second."""
+    kind = kind_of(config.action).name
+    own = _OF_KIND.get(kind, {})
+    return tuple(own.get(field.key, field) for field in CONFIG_FIELDS if not field.kinds or field.key in own)
+
+
 def config_value(config: EndpointConfig, field: ConfigField) -> Any:
-    return getattr(config.action if field.name in _OF_ACTION else config, field.name)
+    """The value of a field; None if endpoints of this kind do not have it."""
+    if field is KIND_FIELD:
+        return kind_of(config.action).name
+    return getattr(config.action, field.name, None) if field.kinds else getattr(config, field.name)
 
 
 def with_values(config: C, values: Mapping[str, object]) -> C:
     """The configuration with values by the names of their fields."""
-    action = {name: value for name, value in values.items() if name in _OF_ACTION}
-    others = {name: value for name, value in values.items() if name not in _OF_ACTION}
+    own = config.action.__struct_fields__
+    action = {name: value for name, value in values.items() if name in own}
+    others = {name: value for name, value in values.items() if name not in own}
     return replace(config, action=replace(config.action, **action), **others)
 
 
-def with_inputs(config: C, given: Mapping[str, object]) -> C:
-    """The configuration with inputs by key; None sets a field back to its default.
+def new_config(name: str, given: Mapping[str, object]) -> EndpointConfig:
+    """A configuration from inputs by key. Raises InvalidInput if a field is missing that the kind requires."""
+    kind = kind_named(given.get(KIND_FIELD.key) or KIND_FIELD.default)
+    return with_inputs(EndpointConfig(name, _new_action(kind, name, given)), given)
 
-    A schedule of the one kind replaces one of the other.
+
+def with_inputs(config: C, given: Mapping[str, object]) -> C:
+    """The configuration with inputs by key; None sets a field back to its default. A mapping changes a part of a group.
+
+    A schedule of one kind replaces one of another. Another kind of endpoint starts from its own defaults, and needs its
+    required fields.
     """
     inputs = dict(given)
-    for key, other in (("every", "cron"), ("cron", "every")):
-        if inputs.get(key) is not None:
-            inputs.setdefault(other, None)
+    wanted = inputs.pop(KIND_FIELD.key, None)
+    if wanted is not None and wanted != kind_of(config.action).name:
+        config = replace(config, action=_new_action(kind_named(wanted), config.name, inputs))
+    if any(inputs.get(key) is not None for key in SCHEDULES):
+        inputs = dict.fromkeys(SCHEDULES) | inputs
+    own = _OF_KIND.get(kind_of(config.action).name, {})
     values: dict[str, object] = {}
-    for key, value in inputs.items():
-        field = FIELD_BY_KEY[key]
+    for key, given_value in inputs.items():
+        field, value = own.get(key) or _SHARED_BY_KEY.get(key), given_value
+        if field is None:
+            if value not in (None, ()):
+                raise _of_another_kind(config, key)
+            continue
         if value is None and field.is_required:
             raise InvalidInput(f"{key} cannot be null; leave it out, or give one", field=key)
+        if isinstance(value, Mapping) and field.kind is FieldKind.GROUP:
+            value = field.with_parts(config_value(config, field), value)
         values[field.name] = field.default if value is None else tuple(value) if isinstance(value, list) else value
     return with_values(config, values)
+
+
+def _new_action(kind: Kind[Any], name: str, given: Mapping[str, object]) -> Action:
+    required = [field for field in kind.fields if field.is_required]
+    for field in required:
+        if given.get(field.key) is None:
+            raise InvalidInput(
+                f"no {field.key} for {name[:100]!r}; an endpoint of kind {kind.name} needs one: give {field.key}"
+                f"{_kind_meant(kind, given)}",
+                field=field.key,
+            )
+    action: Action = kind.action(**{field.name: given[field.key] for field in required})
+    return action
+
+
+def _kind_meant(kind: Kind[Any], given: Mapping[str, object]) -> str:
+    """A hint for inputs that belong to another kind: the kind was probably forgotten."""
+    if KIND_FIELD.key in given:
+        return ""
+    for key in given:
+        field = FIELD_BY_KEY.get(key)
+        if field is not None and field.kinds and kind.name not in field.kinds:
+            return f", or `kind` if another one is meant ({key} belongs to kind {' and '.join(field.kinds)})"
+    return ""
+
+
+def _of_another_kind(config: EndpointConfig, key: str) -> InvalidInput:
+    kinds = FIELD_BY_KEY[key].kinds
+    return InvalidInput(
+        f"{key} belongs to kind {' and '.join(kinds)}, and {config.name[:100]!r} is of kind "
+        f"{kind_of(config.action).name}; leave {key} out, or choose kind {' or '.join(kinds)}",
+        field=key,
+    )
 
 
 class Endpoint(EndpointConfig, frozen=True):
@@ -224,12 +357,14 @@ class Endpoint(EndpointConfig, frozen=True):
     id: str = ""
     tenant_id: str = ""
     job_id: str = ""
-    host: str = ""  # `host:port` of the action, for the cap on concurrent calls to one host
+    host: str = ""  # `host:port` of the action, for the cap on concurrent calls to one host; its id if it calls none
     created_at: datetime = EPOCH
     updated_at: datetime = EPOCH
     version: int = 1  # of the configuration; +1 with every edit
     archived_at: datetime | None = None
     managed_by: str = ""  # the configuration source that describes it; "": people alone do
+    call_key: str | None = None  # of a call: a single run that a program asked for
+    days: str = ""  # the days that its calendars allow, as `open_days` encodes them; "": it has no calendars
 
     # What stops it from running at all.
     job_active: bool = True
@@ -276,13 +411,45 @@ class Endpoint(EndpointConfig, frozen=True):
     advice_may_resume: bool = False  # a person paused it, and lets advice end the pause
     refused_advice: RefusedAdvice | None = None
 
+    failed_attempts: int = 0  # of the slot in hand, by a result; lost workers are not counted
+    waiting: CallbackWait | None = None  # the run in hand was accepted by its target, and a callback ends it
+
     @property
     def is_running(self) -> bool:
         return self.lease_until is not None
 
     @property
+    def is_open(self) -> bool:
+        """Whether a run continues without a worker: a ping or a callback ends it."""
+        return self.waiting is not None or (self.claimed_by == PINGED and self.slot_at is not None)
+
+    @property
+    def open_until(self) -> datetime:
+        """When an open run must have ended; one that a ping started began at the anchor."""
+        if self.waiting is not None:
+            return self.waiting.until_at
+        limit_ms: int = getattr(self.action, "max_duration_ms", None) or self.action.judged_after_ms
+        return after_ms(self.anchor_at, limit_ms)
+
+    @property
+    def opened_at(self) -> datetime:
+        """When an open run began."""
+        return self.anchor_at if self.waiting is None else self.waiting.since_at
+
+    @property
+    def requested_at(self) -> datetime | None:
+        """When a run was requested that has not started."""
+        return self.manual_at if self.waiting is None else self.waiting.requested_at
+
+    @property
+    def is_retrying(self) -> bool:
+        """Whether the endpoint waits for another attempt at a slot that failed."""
+        is_idle = self.lease_until is None and self.waiting is None
+        return self.failed_attempts > 0 and self.slot_at is not None and is_idle
+
+    @property
     def due_at(self) -> datetime | None:
-        """When a worker may reach for it: when its lease is over, or when it is due or asked for."""
+        """When a worker may claim the endpoint: when the lease expires, or when a run is due or requested."""
         if self.lease_until is not None:
             return self.lease_until
         return min((at for at in (self.manual_at, self.next_run_at) if at is not None), default=None)
@@ -299,6 +466,13 @@ class Endpoint(EndpointConfig, frozen=True):
             and self.ran_until_at is not None
             and self.ran_from_at <= slot_at <= self.ran_until_at
         )
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the single run of the endpoint is over: the last decision that a run made is not before it."""
+        if self.once_at is None or self.anchor_at < self.once_at or self.is_retrying:
+            return False
+        return (self.lease_until is None and self.waiting is None) or self.trigger is RunTrigger.MANUAL
 
     def is_paused(self, now: datetime) -> bool:
         return self.paused_until is not None and self.paused_until > now

@@ -13,7 +13,7 @@ from msgspec import Struct
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.name import shown
 
-_CURSOR = re.compile(r"(?:([0-9]{1,19})\.)?([0-9]{1,19}):([0-9]{1,9})", re.ASCII)
+_CURSOR = re.compile(r"([0-9]{1,19}):([0-9]{1,9})", re.ASCII)
 _PLACE_MAX = 2**63 - 1  # maximum integer of both databases
 
 
@@ -22,8 +22,12 @@ class EventType(StrEnum):
     RUN_FINISHED = "run.finished"
     RUN_TIMEOUT = "run.timeout"
     RUN_ABANDONED = "run.abandoned"
+    RUN_RETRIED = "run.retried"
+    RUN_WAITING = "run.waiting"
+    RUN_PROGRESS = "run.progress"
     RUN_SUPERSEDED = "run.superseded"
     RUN_MISSED = "run.missed"
+    CALLBACK_REFUSED = "callback.refused"
     SCHEDULE_UPDATED = "schedule.updated"
     SCHEDULE_LATE = "schedule.late"
     SCHEDULE_WAITING = "schedule.waiting"
@@ -43,6 +47,9 @@ class EventType(StrEnum):
     ENDPOINT_ARCHIVED = "endpoint.archived"
     ENDPOINT_DELETED = "endpoint.deleted"
     ENDPOINT_FAULTY = "endpoint.faulty"
+    COMMAND_REFUSED = "command.refused"
+    PING_URL_CREATED = "ping_url.created"
+    PING_URL_REVOKED = "ping_url.revoked"
     JOB_CREATED = "job.created"
     JOB_UPDATED = "job.updated"
     JOB_PAUSED = "job.paused"
@@ -100,9 +107,20 @@ class EventType(StrEnum):
     WEBHOOK_UPDATED = "webhook.updated"
     WEBHOOK_DELETED = "webhook.deleted"
     WEBHOOK_DISABLED = "webhook.disabled"
+    CONNECTION_CREATED = "connection.created"
+    CONNECTION_UPDATED = "connection.updated"
+    CONNECTION_DELETED = "connection.deleted"
+    CONNECTION_TESTED = "connection.tested"
+    CALLS_CREATED = "calls.created"
     ALERT_CREATED = "alert.created"
     ALERT_UPDATED = "alert.updated"
     ALERT_DELETED = "alert.deleted"
+    CALENDAR_CREATED = "calendar.created"
+    CALENDAR_UPDATED = "calendar.updated"
+    CALENDAR_DELETED = "calendar.deleted"
+    MAINTENANCE_CREATED = "maintenance.created"
+    MAINTENANCE_UPDATED = "maintenance.updated"
+    MAINTENANCE_DELETED = "maintenance.deleted"
 
 
 MEANING: dict[EventType, str] = {
@@ -111,9 +129,14 @@ MEANING: dict[EventType, str] = {
     EventType.RUN_TIMEOUT: "A run passed its deadline.",
     EventType.RUN_ABANDONED: "The worker of a run was lost or shut down; the slot is retried, or skipped (at "
     "most once).",
+    EventType.RUN_RETRIED: "An attempt failed and does not count; carries its status and the time of the retry.",
+    EventType.RUN_WAITING: "The target accepted the call and ends the run by a callback; carries the deadline.",
+    EventType.RUN_PROGRESS: "A run that waits for its callback reported progress; carries the new deadline.",
     EventType.RUN_SUPERSEDED: "A result arrived after another worker had taken over the slot; it changed nothing.",
     EventType.RUN_MISSED: "Slots passed while nothing could run them; the misfire policy skipped them.",
-    EventType.SCHEDULE_UPDATED: "The next run moved for a reason other than a finished run.",
+    EventType.CALLBACK_REFUSED: "A callback arrived after its run had ended or its deadline; it changed nothing.",
+    EventType.SCHEDULE_UPDATED: "The next run moved for a reason other than a finished run; carries the "
+    "maintenance window, if one moved it.",
     EventType.SCHEDULE_LATE: "The watchdog found endpoints that were due and did not start in time.",
     EventType.SCHEDULE_WAITING: "Due endpoints are waiting; carries what for, since when, how many, and the setting.",
     EventType.BACKOFF_APPLIED: "Consecutive failures increased the interval.",
@@ -133,6 +156,9 @@ MEANING: dict[EventType, str] = {
     EventType.ENDPOINT_DELETED: "An endpoint and its runs were deleted.",
     EventType.ENDPOINT_FAULTY: "An internal error while planning, calling or storing one endpoint; only this "
     "endpoint was postponed.",
+    EventType.COMMAND_REFUSED: "A program was not run: the operator's list MAINSPRING_COMMANDS does not allow it.",
+    EventType.PING_URL_CREATED: "A heartbeat got its ping URL, or another one; the one before ended.",
+    EventType.PING_URL_REVOKED: "The ping URL of a heartbeat ended.",
     EventType.JOB_CREATED: "A job was created.",
     EventType.JOB_UPDATED: "A job's name or description changed.",
     EventType.JOB_PAUSED: "A job was paused; none of its endpoints runs.",
@@ -193,9 +219,20 @@ MEANING: dict[EventType, str] = {
     EventType.WEBHOOK_UPDATED: "A webhook's URL, events or secret changed, or it was enabled or disabled.",
     EventType.WEBHOOK_DELETED: "A webhook was deleted with its deliveries.",
     EventType.WEBHOOK_DISABLED: "A webhook was disabled: it failed for days, or its receiver answered 410 Gone.",
+    EventType.CONNECTION_CREATED: "A connection was created.",
+    EventType.CONNECTION_UPDATED: "A connection changed; carries the names of the changed fields.",
+    EventType.CONNECTION_DELETED: "A connection was deleted.",
+    EventType.CONNECTION_TESTED: "A person tested a connection; carries the status of the call.",
+    EventType.CALLS_CREATED: "Calls were requested; carries how many are new.",
     EventType.ALERT_CREATED: "An alert was created.",
     EventType.ALERT_UPDATED: "An alert changed, or was enabled or disabled.",
     EventType.ALERT_DELETED: "An alert was deleted with its deliveries.",
+    EventType.CALENDAR_CREATED: "A calendar was created.",
+    EventType.CALENDAR_UPDATED: "A calendar changed; the endpoints that use it are planned again.",
+    EventType.CALENDAR_DELETED: "A calendar was deleted.",
+    EventType.MAINTENANCE_CREATED: "A maintenance window was created.",
+    EventType.MAINTENANCE_UPDATED: "A maintenance window changed.",
+    EventType.MAINTENANCE_DELETED: "A maintenance window was deleted.",
 }
 
 
@@ -216,19 +253,14 @@ class StoredEvent(Struct, frozen=True):
     event: Event
 
 
-def place_of(cursor: str) -> tuple[int, ...]:
-    """Sort key of the cursors of one database. Raises InvalidInput for text that is not a cursor."""
+def place_of(cursor: str) -> tuple[int, int]:
+    """Sort key of cursors: a row of events, and an event in it. Raises InvalidInput for text that is not a cursor."""
     found = _CURSOR.fullmatch(cursor)
-    parts = tuple(int(part) for part in found.groups() if part is not None) if found else ()
-    if not parts or max(parts) > _PLACE_MAX:
-        raise bad_cursor(cursor)
-    return parts
-
-
-def bad_cursor(cursor: str) -> InvalidInput:
-    return InvalidInput(
-        f"cursor '{shown(cursor)}' is not a cursor of this database; a cursor comes with an event: send one "
-        "back unchanged, or none to start from the beginning",
-        field="cursor",
-        value=shown(cursor),
-    )
+    if found is None or int(found[1]) > _PLACE_MAX:
+        raise InvalidInput(
+            f"cursor '{shown(cursor)}' is not a cursor of this database; a cursor comes with an event: send one "
+            "back unchanged, or none to start from the beginning",
+            field="cursor",
+            value=shown(cursor),
+        )
+    return int(found[1]), int(found[2])

@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from mainspring.domain.run import ENDED_BY_CALL, RunStatus
+from mainspring.domain.run import WITH_RESULT, RunStatus
 
 WINDOWS = {"1h": timedelta(hours=1), "24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 LONGEST = max(WINDOWS.values())
 
 
 class RunResult(Struct, frozen=True):
-    """The result of a run that made its call."""
+    """The result of a run that made its call, or of a deadline that no ping kept."""
 
     started_at: datetime
     status: RunStatus
@@ -34,7 +34,7 @@ class WindowHealth(Struct, frozen=True):
 
 def sum_up(results: Sequence[RunResult], now: datetime) -> list[WindowHealth]:
     """Summarises the results that started in each window; attempts taken over or never made do not count."""
-    counted = [result for result in results if result.status in ENDED_BY_CALL]
+    counted = [result for result in results if result.status in WITH_RESULT]
     oldest = min((result.started_at for result in counted), default=now)
     return [_window(name, counted, now - span, oldest) for name, span in WINDOWS.items()]
 

@@ -17,7 +17,15 @@ _SHOWN_LENGTH_MAX: Final = 80
 # Unicode property Bidi_Control: these make text read as something else ("gpj.exe" as "exe.jpg").
 _BIDI_CONTROLS: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # Kinds that are looked up by id or name: a name in the form of an id would hide the object with that id.
-_ID_PREFIXES: Final = {"endpoint": "ep", "job": "job", "webhook": "whk", "alert": "alr"}
+_ID_PREFIXES: Final = {
+    "endpoint": "ep",
+    "job": "job",
+    "webhook": "whk",
+    "alert": "alr",
+    "connection": "con",
+    "calendar": "cal",
+    "maintenance window": "mnt",
+}
 _FORBIDDEN_CATEGORIES: Final = {
     "Cc": "a control character",
     "Cs": "a lone surrogate",

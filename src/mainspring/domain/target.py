@@ -6,6 +6,8 @@ libcurl exactly what it shows, and a header that passed cannot end its line or f
 """
 
 import re
+from collections.abc import Callable
+from functools import partial
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from urllib.parse import quote, urlsplit
 
@@ -13,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.errors import InvalidInput
+from mainspring.domain.expressions.placeholders import OPEN, mask, unmask
 
 URL_CHARS_MAX = 2_048
 HOST_CHARS_MAX = 253  # RFC 1035
@@ -33,6 +36,7 @@ CONNECTION_HEADERS = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect"}
     | {"proxy-connection", "proxy-authorization"}
 )
+Refuse = Callable[[str], InvalidInput]  # from the rest of a message that begins with the value
 OWN_PREFIXES = ("webhook-", "mainspring-")
 
 _SCHEME = re.compile(r"(https?)://", re.IGNORECASE)
@@ -54,6 +58,11 @@ class Target(Struct, frozen=True):
     name: str | None  # the host if it must be resolved; None if it is an address
     port: int
 
+    @property
+    def host(self) -> str:
+        """Without the brackets of an IPv6 address."""
+        return self.host_key.rpartition(":")[0].strip("[]")
+
 
 def check_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
     """The target of a URL. Raises InvalidInput(field="url") with the reason and the fix."""
@@ -74,7 +83,7 @@ def check_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
             url, "carries a user name or password; these are not allowed in a URL; send a secret header", hide=True
         )
     host, port_text = _split_port(url, authority)
-    host = _checked_host(url, host)
+    host = _checked_host(partial(_refused, url), host)
     port = _checked_port(url, port_text, scheme, allow_ports)
     path = quote(tail.partition("#")[0], safe=_ASCII_PRINTABLE)
     if not path.startswith("/"):
@@ -90,19 +99,57 @@ def check_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
     )
 
 
+def check_host(host: str, field: str = "host") -> str:
+    """A host name in lower case, or an address (IPv6 without brackets). Raises InvalidInput(field)."""
+    given = host.strip()
+    bare = given.removeprefix("[").removesuffix("]")
+
+    def refuse(rest: str) -> InvalidInput:
+        return InvalidInput(f"{field} {given[:100]!r} {rest}", field=field, value=given[:100])
+
+    if not given:
+        raise refuse("is empty; a host is a name or an address; give one")
+    if "/" in given or given.count(":") == 1:
+        raise refuse("is not a host alone; give a name or an address here, and the port as `port`")
+    if found := _FORBIDDEN_CHARS.search(given):
+        raise refuse(f"contains {found.group()!r}; a host is a name or an address; remove it")
+    return _checked_host(refuse, f"[{bare}]" if ":" in bare else bare).strip("[]")
+
+
+def address_of(host: str) -> str | None:
+    """The host if it is an address, None if it is a name that must be resolved."""
+    return host if ":" in host or _NUMBER.fullmatch(host.rpartition(".")[2]) is not None else None
+
+
+def split_query(url: str) -> tuple[str, str, str]:
+    """The URL before its query string, the mark, and the query string. A mark within a template is not one."""
+    masked, placeholders = mask(url)
+    path, mark, query = masked.partition("?")
+    return unmask(path, placeholders), mark, unmask(query, placeholders)
+
+
 def shown_url(url: str) -> str:
     """A URL that anyone may read: the query string is hidden because it may hold a token."""
-    path, mark, _ = url.partition("?")
+    path, mark, _ = split_query(url)
     return path + HIDDEN_QUERY if mark else url
 
 
 def check_shown_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
-    """Like `check_url`, for a URL whose query string may be in its hidden form, which stays."""
-    path = url.removesuffix(HIDDEN_QUERY)
-    if HIDDEN_QUERY[1:] in path or (path != url and "?" in path):
+    """Like `check_url`, for a URL that may have templates after its host, and whose query string may be in its hidden
+    form. Both stay.
+    """
+    masked, placeholders = mask(url)
+    start = _SCHEME.match(masked)
+    if start is not None and placeholders and OPEN in _split_authority(masked[start.end() :])[0]:
+        raise _refused(url, "has a template in its host or port; these are fixed; use templates after the host only")
+    path = masked.removesuffix(HIDDEN_QUERY)
+    if HIDDEN_QUERY[1:] in path or (path != masked and "?" in path):
         raise _refused(url, "contains the placeholder of a hidden query string; give the full URL")
     target = check_url(path, allow_ports)
-    return target if path == url else replace(target, url=target.url + HIDDEN_QUERY)
+    shown = unmask(target.url, placeholders) + masked[len(path) :]
+    if len(shown) > URL_CHARS_MAX + len(HIDDEN_QUERY):
+        raise _refused(url, f"is {len(shown)} characters long; at most {URL_CHARS_MAX} are allowed; shorten it")
+    return target if shown == target.url else replace(target, url=shown)
 
 
 def origin_of(url: str) -> str:
@@ -153,59 +200,57 @@ def _split_port(url: str, authority: str) -> tuple[str, str | None]:
     return host, port if colon else None
 
 
-def _checked_host(url: str, host: str) -> str:
+def _checked_host(refuse: Refuse, host: str) -> str:
     if not host:
-        raise _refused(url, "has no host; write it as http://host/path")
+        raise refuse("has no host; write it as http://host/path")
     if host.startswith("["):
         try:
-            return f"[{IPv6Address(host[1:-1]).compressed}]" if "%" not in host else _zone(url)
+            return f"[{IPv6Address(host[1:-1]).compressed}]" if "%" not in host else _zone(refuse)
         except AddressValueError:
-            raise _refused(url, f"has {host[:60]!r}, which is not an IPv6 address; write it as [2001:db8::1]") from None
+            raise refuse(f"has {host[:60]!r}, which is not an IPv6 address; write it as [2001:db8::1]") from None
     if len(host) > HOST_CHARS_MAX:
-        raise _refused(url, f"has a host of {len(host)} characters; at most {HOST_CHARS_MAX} are allowed; shorten it")
+        raise refuse(f"has a host of {len(host)} characters; at most {HOST_CHARS_MAX} are allowed; shorten it")
     if not host.isascii():
         try:
             host = host.encode("idna").decode("ascii")
         except UnicodeError as fault:
-            raise _refused(
-                url, f"has the host {host[:60]!r}, which is not a domain name ({fault}); write it in punycode"
+            raise refuse(
+                f"has the host {host[:60]!r}, which is not a domain name ({fault}); write it in punycode"
             ) from None
     host = host.lower()
     labels = host.split(".")
     if _NUMBER.fullmatch(labels[-1]):
-        return _checked_ipv4(url, host)
+        return _checked_ipv4(refuse, host)
     for label in labels:
-        _check_label(url, host, label)
+        _check_label(refuse, host, label)
     if host in METADATA_NAMES:
-        raise _refused(url, "names a cloud metadata server, which is never called; choose another target")
+        raise refuse("names a cloud metadata server, which is never called; choose another target")
     return host
 
 
-def _zone(url: str) -> str:
-    raise _refused(url, "has an IPv6 address with a zone; zones are not allowed; leave out the part after %")
+def _zone(refuse: Refuse) -> str:
+    raise refuse("has an IPv6 address with a zone; zones are not allowed; leave out the part after %")
 
 
-def _checked_ipv4(url: str, host: str) -> str:
+def _checked_ipv4(refuse: Refuse, host: str) -> str:
     try:
         return str(IPv4Address(host))
     except AddressValueError:
-        raise _refused(
-            url,
+        raise refuse(
             f"has the host {host[:60]!r}; an IPv4 address is four decimal numbers such as 192.0.2.1; "
             "write it like that",
         ) from None
 
 
-def _check_label(url: str, host: str, label: str) -> None:
+def _check_label(refuse: Refuse, host: str, label: str) -> None:
     if not label:
-        raise _refused(url, f"has the host {host[:60]!r} with an empty part; remove doubled and trailing dots")
+        raise refuse(f"has the host {host[:60]!r} with an empty part; remove doubled and trailing dots")
     if not _LABEL.fullmatch(label):
-        raise _refused(
-            url,
+        raise refuse(
             f"has the host {host[:60]!r}; {label[:70]!r} is not a domain label; use at most 63 letters, digits and -",
         )
     if label.startswith("xn--") and not _is_punycode(label[4:]):
-        raise _refused(url, f"has the host {host[:60]!r}; {label!r} is not valid punycode; write the name itself")
+        raise refuse(f"has the host {host[:60]!r}; {label!r} is not valid punycode; write the name itself")
 
 
 def _is_punycode(text: str) -> bool:
@@ -238,7 +283,7 @@ def _default_port(scheme: str) -> int:
 
 def _refused(url: str, rest: str, *, hide: bool = False) -> InvalidInput:
     """The query string may hold a token, so no message shows it."""
-    path, mark, _ = url.partition("?")
+    path, mark, _ = split_query(url)
     told = f"{path[:100]}{mark and '?…'}"
     shown = "url" if hide else f"url {told!r}"
     return InvalidInput(f"{shown} {rest}", field="url", value=None if hide else told)

@@ -1,22 +1,29 @@
 """Tools about endpoints: read, create, change, remove, call."""
 
 import asyncio
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Protocol
 
 from pydantic import Field
 
 from mainspring.domain.access.scope import Scope
-from mainspring.domain.endpoint import Endpoint, EndpointConfig
+from mainspring.domain.config_field import FieldKind
+from mainspring.domain.endpoint import FIELD_BY_KEY, Endpoint, EndpointConfig, new_config, with_inputs
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.health import LONGEST, sum_up
+from mainspring.domain.kinds.registry import kind_of
 from mainspring.domain.name import shown
-from mainspring.domain.run import HttpAction, Outcome
+from mainspring.domain.run import Header, Outcome
 from mainspring.domain.schedule.changes import Change
+from mainspring.inputs.models import EndpointSettings
 from mainspring.mcp.arguments import (
     LIST_DEFAULT,
+    CallArguments,
     CallEndpoint,
     ChangeEndpoint,
+    DryRun,
     Duration,
+    EndpointName,
     Instant,
     Limit,
     OneEndpoint,
@@ -26,24 +33,150 @@ from mainspring.mcp.arguments import (
     read_instant,
     refuse_both,
 )
-from mainspring.mcp.endpoint_arguments import CheckEndpoint, CreateEndpoint, EditEndpoint, apply_arguments
-from mainspring.mcp.endpoint_change import act, endpoint_as_json
 from mainspring.mcp.tool import Arguments, Toolbox, ToolCaller
-from mainspring.mcp.untrusted import body_as_data, headers_as_data
+from mainspring.mcp.untrusted import body_as_data, clipped, headers_as_data
 from mainspring.operations import endpoints as operations
-from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations import pings
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import find_endpoint
 from mainspring.operations.jobs import find_job
 from mainspring.operations.runs import wait_for_requested_run
 from mainspring.operations.test_run import check_endpoint as check
 from mainspring.operations.test_run import test_endpoint as test
 from mainspring.ports.endpoints import EndpointFilter
-from mainspring.views.endpoint import EndpointView, HealthWindow, OutcomeView
+from mainspring.views.endpoint import (
+    EndpointView,
+    HealthWindow,
+    OutcomeView,
+    load_endpoint,
+    load_templates,
+    load_test_dry_run,
+)
+from mainspring.views.ping import PingUrlView
 from mainspring.views.run import RunView
 from mainspring.views.view import JsonObject
 
+TEXT_MAX = 4_096  # a request body may have a million characters, and an assistant pays for each
+NOT_A_CHANGE = ("version", "updated_at")
+
+
+class EndpointChangeTarget(Protocol):
+    @property
+    def endpoint(self) -> str: ...
+
+    @property
+    def dry_run(self) -> bool: ...
+
+
+async def act(visit: ToolCaller, wanted: EndpointChangeTarget, deed: Callable[[Desk], Awaitable[Change]]) -> JsonObject:
+    desk = visit.desk_for(wanted.dry_run)
+    before = await endpoint_as_json(desk, await find_endpoint(desk, wanted.endpoint))
+    changed = (await deed(desk)).endpoint
+    after = await endpoint_as_json(desk, changed)
+    changes = {
+        name: {"from": before[name], "to": value}
+        for name, value in after.items()
+        if before[name] != value and name not in NOT_A_CHANGE
+    }
+    told: JsonObject = {"dry_run": wanted.dry_run, "changes": changes, "endpoint": after}
+    return told | (await _templates(desk, changed) if wanted.dry_run else {})
+
+
+async def _templates(desk: Desk, endpoint: Endpoint) -> JsonObject:
+    """The texts of the next run, if the endpoint has templates."""
+    view = await load_templates(desk, endpoint)
+    return {} if view is None else {"templates": view.as_json()}
+
+
+async def endpoint_as_json(desk: Desk, endpoint: Endpoint) -> JsonObject:
+    view = await load_endpoint(desk, endpoint)
+    body = None if view.body is None else clipped(view.body, TEXT_MAX)
+    return view.as_json() | {"body": body, "description": clipped(view.description, TEXT_MAX)}
+
+
+Url = Annotated[
+    str | None, Field(description="URL to call; required for kind http.", examples=["https://example.com/health"])
+]
+
+
+class EndpointArguments(EndpointSettings, Arguments):
+    headers: Annotated[
+        dict[str, str] | None, Field(description="Request headers by name.", examples=[{"Accept": "application/json"}])
+    ] = None
+    secret_headers: Annotated[
+        dict[str, str] | None, Field(description="Headers that are encrypted at rest and never shown again.")
+    ] = None
+    remove_headers: Annotated[list[str] | None, Field(description="Names of headers to remove.")] = None
+    environment: Annotated[
+        dict[str, str] | None, Field(description="Environment variables of kind command, by name.")
+    ] = None
+    secret_environment: Annotated[
+        dict[str, str] | None, Field(description="Variables that are encrypted at rest and never shown again.")
+    ] = None
+    remove_environment: Annotated[list[str] | None, Field(description="Names of variables to remove.")] = None
+
+
+class CreateEndpoint(EndpointArguments):
+    name: Annotated[str, Field(description="Name, unique in the tenant.", examples=["health"])]
+    url: Url = None
+    dry_run: DryRun = False
+
+
+class EditEndpoint(EndpointArguments):
+    endpoint: EndpointName
+    name: Annotated[str | None, Field(description="New name.")] = None
+    url: Annotated[str | None, Field(description="URL to call.")] = None
+    dry_run: DryRun = False
+
+
+class CheckEndpoint(EndpointArguments, CallArguments):
+    url: Url = None
+
+
+def apply_arguments(
+    config: EndpointConfig, wanted: EndpointArguments, name: str | None = None, url: str | None = None
+) -> EndpointConfig:
+    return with_inputs(config, _inputs(wanted, kind_of(config.action).pairs_of(config.action), name, url))
+
+
+def new_endpoint(wanted: CreateEndpoint | CheckEndpoint, name: str, **others: object) -> EndpointConfig:
+    return new_config(name, others | _inputs(wanted, (), name, wanted.url))
+
+
+def _inputs(
+    wanted: EndpointArguments, stored: tuple[Header, ...], name: str | None, url: str | None
+) -> dict[str, object]:
+    given = wanted.sent() | {"name": name, "url": url}
+    inputs = {key: _emptied(key, value) for key, value in given.items() if value is not None}
+    if wanted.headers or wanted.secret_headers or wanted.remove_headers:
+        inputs["headers"] = _headers(stored, wanted)
+    if wanted.environment or wanted.secret_environment or wanted.remove_environment:
+        variables = {each.name: each for each in stored if each.name not in (wanted.remove_environment or ())}
+        for given_variables, secret in ((wanted.environment, False), (wanted.secret_environment, True)):
+            variables |= {key: Header(key, value, secret) for key, value in (given_variables or {}).items()}
+        inputs["environment"] = tuple(variables.values())
+    return inputs
+
+
+def _emptied(key: str, value: object) -> object:
+    field = FIELD_BY_KEY[key]
+    return None if value == "" and field.kind is FieldKind.TEXT and field.is_nullable else value
+
+
+def _headers(stored: tuple[Header, ...], wanted: EndpointArguments) -> tuple[Header, ...]:
+    """One header for each name: a given header replaces the stored one, in its place."""
+    headers = {header.name.lower(): header for header in stored}
+    for name in wanted.remove_headers or []:
+        headers.pop(name.strip().lower(), None)
+    for given, secret in ((wanted.headers, False), (wanted.secret_headers, True)):
+        for name, value in (given or {}).items():
+            headers[name.strip().lower()] = Header(name.strip(), value.strip(" \t"), secret)
+    return tuple(headers.values())
+
+
 SUMMARY = set(
     (
-        "id name job status url method cron interval_ms timezone next_run_at source running last_run_at last_status "
+        "id name job status kind target cron interval_ms timezone next_run_at source running last_run_at last_status "
         "failure_count paused_until"
     ).split()
 )
@@ -103,14 +236,16 @@ async def get_endpoint(visit: ToolCaller, wanted: OneEndpoint) -> JsonObject:
 
 @box.tool(Scope.WRITE)
 async def create_endpoint(visit: ToolCaller, wanted: CreateEndpoint) -> JsonObject:
-    """Create an endpoint: a URL to call, and either an interval or a cron expression. Its first run is planned at once.
+    """Create an endpoint: what to call, and either an interval or a cron expression. Its first run is planned at once.
 
-    check_endpoint tries the call before anything is stored.
+    Kind `http`, the default, calls a URL; the other kinds have fields of their own. check_endpoint tries the call
+    before anything is stored. Texts may have templates such as {{ date(slot.time, "Europe/Berlin") }}; with dry_run,
+    `templates` shows them filled in for the first run.
     """
     desk = visit.desk_for(wanted.dry_run)
-    blank = EndpointConfig(wanted.name, HttpAction(wanted.url))
-    endpoint = await operations.add_endpoint(desk, apply_arguments(blank, wanted))
-    return {"dry_run": wanted.dry_run, "endpoint": await endpoint_as_json(desk, endpoint)}
+    endpoint = await operations.add_endpoint(desk, new_endpoint(wanted, wanted.name))
+    told: JsonObject = {"dry_run": wanted.dry_run, "endpoint": await endpoint_as_json(desk, endpoint)}
+    return told | (await _templates(desk, endpoint) if wanted.dry_run else {})
 
 
 @box.tool(Scope.WRITE, repeats=True)
@@ -123,6 +258,28 @@ async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> JsonObject:
     return await act(visit, wanted, lambda desk: operations.edit_endpoint(desk, wanted.endpoint, edited))
 
 
+class PingUrlArguments(ChangeEndpoint):
+    rotate: Annotated[bool, Field(description="true: create another URL; the present one ends at once.")] = False
+    revoke: Annotated[bool, Field(description="true: end the URL; pings are refused until another is created.")] = False
+
+
+@box.tool(Scope.WRITE)
+async def ping_url(visit: ToolCaller, wanted: PingUrlArguments) -> JsonObject:
+    """Show the ping URL of a heartbeat; create it if it does not exist. Any program that has it can ping the endpoint.
+
+    A job sends GET or POST to the URL when it has ended, to URL/start when it starts, and to URL/fail or URL/EXITCODE
+    when it failed.
+    """
+    refuse_both(wanted.rotate or None, wanted.revoke or None, "rotate and revoke", "rotate")
+    if wanted.dry_run:
+        return PingUrlView.of(await pings.read_ping_url(visit.desk, wanted.endpoint), visit.desk.site).as_json()
+    if wanted.revoke:
+        endpoint = await pings.revoke_ping_url(visit.desk, wanted.endpoint)
+        return PingUrlView(endpoint=endpoint.name, url=None, created_at=None).as_json()
+    change = pings.rotate_ping_url if wanted.rotate else pings.show_ping_url
+    return PingUrlView.of(await change(visit.desk, wanted.endpoint), visit.desk.site).as_json()
+
+
 @box.tool(Scope.WRITE, destroys=True, repeats=True)
 async def archive_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> JsonObject:
     """Remove an endpoint from the schedule for good. Its runs remain, and its name is free again."""
@@ -132,7 +289,7 @@ async def archive_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> JsonObj
 
 @box.tool(Scope.WRITE, destroys=True)
 async def delete_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> JsonObject:
-    """Delete an endpoint and all its runs. There is no way back; archive_endpoint keeps them."""
+    """Delete an endpoint and all its runs. This cannot be undone; archive_endpoint keeps them."""
     await _confirm(visit.desk, wanted, "delete it with all its runs, without a way back")
     endpoint = await operations.delete_endpoint(visit.desk_for(wanted.dry_run), wanted.endpoint)
     return {"dry_run": wanted.dry_run, "deleted": {"id": endpoint.id, "name": endpoint.name}}
@@ -196,9 +353,17 @@ async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> JsonObject:
     return {**told, "run": RunView.of(run, requested[0].name).as_json()}
 
 
+class TestEndpoint(CallEndpoint):
+    dry_run: Annotated[
+        bool, Field(description="true: call nothing; return the request, with its templates filled in.")
+    ] = False
+
+
 @box.tool(Scope.RUN, calls_out=True)
-async def test_endpoint(visit: ToolCaller, wanted: CallEndpoint) -> JsonObject:
+async def test_endpoint(visit: ToolCaller, wanted: TestEndpoint) -> JsonObject:
     """Call an endpoint once, right now, and return the response. Recorded as a test; the schedule does not change."""
+    if wanted.dry_run:
+        return (await load_test_dry_run(visit.desk, await find_endpoint(visit.desk, wanted.endpoint))).as_json()
     run, outcome = await test(visit.desk, visit.caller, wanted.endpoint)
     endpoint = await find_endpoint(visit.desk, run.endpoint_id)
     return {"run": RunView.of(run, endpoint.name).as_json(), "outcome": _outcome(outcome, wanted.max_bytes)}
@@ -207,8 +372,8 @@ async def test_endpoint(visit: ToolCaller, wanted: CallEndpoint) -> JsonObject:
 @box.tool(Scope.RUN, calls_out=True)
 async def check_endpoint(visit: ToolCaller, wanted: CheckEndpoint) -> JsonObject:
     """Try a call before it is stored: the same checks, the same request, nothing recorded and nothing created."""
-    blank = EndpointConfig("check", HttpAction(wanted.url), interval_ms=CHECKED_EVERY_MS)
-    _, outcome = await check(visit.desk, visit.caller, apply_arguments(blank, wanted))
+    config = new_endpoint(wanted, "check", every=CHECKED_EVERY_MS)
+    _, outcome = await check(visit.desk, visit.caller, config)
     return _outcome(outcome, wanted.max_bytes)
 
 

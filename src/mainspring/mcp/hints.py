@@ -18,12 +18,12 @@ from mainspring.mcp.arguments import (
     read_duration,
     read_instant,
 )
-from mainspring.mcp.endpoint_change import act
+from mainspring.mcp.endpoints import act
 from mainspring.mcp.tool import Toolbox, ToolCaller
 from mainspring.operations import endpoints as operations
 from mainspring.operations.endpoints import find_endpoint
-from mainspring.operations.preview import preview
-from mainspring.views.decision import PlannedRunView
+from mainspring.operations.preview import load_preview
+from mainspring.views.run import PlannedRunView
 from mainspring.views.view import JsonObject
 from mainspring.views.why import load_decision
 
@@ -99,6 +99,6 @@ async def why(visit: ToolCaller, wanted: Why) -> JsonObject:
     endpoint = await find_endpoint(desk, wanted.endpoint)
     now = await desk.stores.schedule.now()
     decision = await load_decision(desk, endpoint)
-    decisions = preview(endpoint, now, wanted.count, desk.cron, wanted.failures) if wanted.count else []
+    decisions = await load_preview(desk, endpoint, now, wanted.count, wanted.failures) if wanted.count else []
     runs = [PlannedRunView.of(each).model_dump(include={"next_run_at", "source"}) for each in decisions]
     return decision.as_json() | {"runs": runs}

@@ -10,14 +10,21 @@ from mainspring.domain.notify.event_filter import may_see
 from mainspring.mcp.arguments import LIST_DEFAULT, WORDS_MAX, CallArguments, EndpointName, Limit
 from mainspring.mcp.tool import Arguments, Toolbox, ToolCaller
 from mainspring.mcp.untrusted import body_as_data, headers_as_data
-from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.calendars import list_calendars
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import find_endpoint
+from mainspring.operations.maintenance import list_windows
+from mainspring.operations.runs import waiting_of
 from mainspring.operations.tenants import find_tenant
 from mainspring.ports.filters import StatusFilter
 from mainspring.ports.records import RunFilter
+from mainspring.views.account import TenantView
+from mainspring.views.calendar import CalendarView
+from mainspring.views.connection import ConnectionView
 from mainspring.views.event import EventView
 from mainspring.views.job import JobView
+from mainspring.views.maintenance import MaintenanceView
 from mainspring.views.run import RunDetailView, RunView
-from mainspring.views.tenant import TenantView
 from mainspring.views.view import JsonObject
 
 box = Toolbox()
@@ -64,7 +71,8 @@ async def get_run(visit: ToolCaller, wanted: GetRun) -> JsonObject:
         raise NotFound("run", wanted.run)
     body = await desk.stores.runs.body(desk.tenant_id, run.id)
     names = await _names(desk, {run.endpoint_id})
-    view = RunDetailView.of(run, names.get(run.endpoint_id, run.endpoint_id))
+    waiting = await waiting_of(desk, run)
+    view = RunDetailView.of(run, names.get(run.endpoint_id, run.endpoint_id), waiting=waiting)
     return view.as_json() | {
         "headers": headers_as_data(view.headers),
         "body": None if body is None else body_as_data(body, wanted.max_bytes),
@@ -103,14 +111,22 @@ class NoArguments(Arguments):
 
 @box.tool(Scope.READ, only_reads=True)
 async def list_jobs(visit: ToolCaller, wanted: NoArguments) -> JsonObject:
-    """List jobs, the named groups of endpoints, and the tenant's quotas with what was used this month; null: no limit.
+    """List jobs, the named groups of endpoints, connections that endpoints can name, and the tenant's quotas with what
+    was used this month; null: no limit.
 
-    list_endpoints shows the endpoints of one job.
+    Also lists maintenance windows, when runs are skipped or not counted, and calendars, which endpoints name in
+    `except` and `only`. list_endpoints shows the endpoints of one job.
+    check_endpoint with a connection and a path tests a connection.
     """
     desk = visit.desk
     jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
+    connections = await desk.stores.connections.connections(desk.tenant_id)
+    shown = {"name", "base_url", "auth", "proxy", "description"}
     return {
         "jobs": [JobView.of(job).as_json() for job in jobs],
+        "maintenance": [MaintenanceView.of(window).as_json() for window in await list_windows(desk)],
+        "calendars": [CalendarView.of(each).as_json() for each in await list_calendars(desk)],
+        "connections": [ConnectionView.of(each).model_dump(mode="json", include=shown) for each in connections],
         "quotas": TenantView.of(await find_tenant(desk)).as_json(),
     }
 

@@ -27,8 +27,7 @@ from mainspring.operations.rules import (
     try_rules,
 )
 from mainspring.ports.planner import RuleRevision
-from mainspring.views.planner import PlannerSession
-from mainspring.views.proposal import PlannerProposal
+from mainspring.views.planner import PlannerProposal, PlannerSession
 from mainspring.views.rule import RuleView, RunTested
 from mainspring.views.view import JsonObject
 

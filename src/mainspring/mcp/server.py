@@ -19,7 +19,7 @@ from mainspring.domain.errors import NotFound
 from mainspring.mcp.docs_resources import SCHEME, documents, find_document
 from mainspring.mcp.tool import Tool, ToolCaller, answer
 from mainspring.mcp.tools import TOOLS
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.outbound import Caller
 from mcp import MCPError
 

@@ -17,8 +17,8 @@ from mainspring.domain.access.scope import Principal, Scope
 from mainspring.domain.errors import InvalidInput, MainspringError, NotFound, did_you_mean
 from mainspring.domain.name import shown
 from mainspring.domain.validation_message import validation_message
+from mainspring.operations.context import Desk
 from mainspring.operations.dry_run import dry_run_desk
-from mainspring.operations.endpoints import Desk
 from mainspring.ports.outbound import Caller
 from mainspring.views.view import JsonObject
 

@@ -1,10 +1,12 @@
-"""All tools by name, in the order in which an assistant reads them. At most twenty: each one costs attention."""
+"""All tools by name, in the order in which an assistant reads them. Few: each one costs attention."""
 
 from typing import Any
 
-from mainspring.mcp import endpoints, hints, history, planner, workflows
+from mainspring.mcp import calls, endpoints, hints, history, planner, workflows
 from mainspring.mcp.tool import Tool
 
 TOOLS: dict[str, Tool[Any]] = {
-    tool.name: tool for box in (endpoints.box, hints.box, planner.box, history.box, workflows.box) for tool in box.tools
+    tool.name: tool
+    for box in (endpoints.box, calls.box, hints.box, planner.box, history.box, workflows.box)
+    for tool in box.tools
 }

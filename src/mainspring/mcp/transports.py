@@ -6,6 +6,7 @@ pay a second for what it may never need.
 """
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -13,18 +14,18 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from mainspring.domain.access.scope import Principal
 from mainspring.domain.errors import Forbidden, MainspringError, NotAuthenticated, TooManyRequests
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.outbound import Caller
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-BODY_MAX = 2_000_000  # a request body of an endpoint may have a million characters
 SESSIONS_MAX = 1_000
+STOPPING = "the server is stopping; send the request again in a few seconds"
 SESSIONS_OF_KEY_MAX = 20
 SESSIONS_OF_TENANT_MAX = 200
 IDLE_S = 600.0  # a session without requests for this long ends
@@ -46,7 +47,7 @@ async def serve_stdio(principal: Principal, desk: Desks, caller: Caller) -> None
 
 
 class WebDoor:
-    """An ASGI application and a worker: its sessions live as long as it runs."""
+    """An ASGI application and a worker: its sessions live as long as it runs, and until its last call is answered."""
 
     def __init__(self, recognise: Recognise, desk: Desks, caller: Caller) -> None:
         self._recognise = recognise
@@ -54,25 +55,50 @@ class WebDoor:
         self._caller = caller
         self._asked = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._calls = 0  # in progress, without streams that clients hold open
+        self._answered = asyncio.Event()
+        self._answered.set()
         self._opening: Counter[tuple[str, str]] = (
             Counter()
         )  # requests in progress that may open a session, by its owner
-        self._ready: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()
+        self._ready: asyncio.Future[StreamableHTTPSessionManager | None] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
         await _first(self._asked, self._stopping)
         if self._stopping.is_set():
+            self._ready.set_result(None)
             return
         manager = await asyncio.to_thread(self._make_manager)
         async with manager.run():
             self._ready.set_result(manager)
             await self._stopping.wait()
+            await self._answered.wait()  # the web server cancels them after its grace
 
     def stop(self) -> None:
         self._stopping.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
+        if self._stopping.is_set():
+            await _refusal(MainspringError(STOPPING))(scope, receive, send)
+            return
+        is_call = request.method != "GET"
+        answer = _Answer(send)
+        self._calls += is_call
+        if is_call:
+            self._answered.clear()
+        try:
+            await self._serve(request, scope, receive, answer.send)
+        except asyncio.CancelledError:  # the server stops
+            if not answer.is_stream:
+                raise
+            await answer.end(_stopped(scope["state"]["body"]) if is_call else b"")
+        finally:
+            self._calls -= is_call
+            if not self._calls:
+                self._answered.set()
+
+    async def _serve(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             _check_origin(request)
             principal = await self._principal(request)
@@ -81,6 +107,9 @@ class WebDoor:
             return
         self._asked.set()
         manager = await self._ready
+        if manager is None or (self._stopping.is_set() and request.method == "GET"):
+            await _refusal(MainspringError(STOPPING))(scope, receive, send)
+            return
         scope[PRINCIPAL] = principal
         scope["user"] = _session_owner(principal)
         if not _may_open(request):
@@ -123,9 +152,31 @@ class WebDoor:
         from mainspring.mcp.server import ServerDependencies, make_server
 
         server = make_server(ServerDependencies(_principal_of, self._desk, self._caller))
-        return StreamableHTTPSessionManager(
-            server, max_request_body_size=BODY_MAX, max_sessions=SESSIONS_MAX, session_idle_timeout=IDLE_S
-        )
+        # The middleware of the API limits bodies, to less than this package does.
+        return StreamableHTTPSessionManager(server, max_sessions=SESSIONS_MAX, session_idle_timeout=IDLE_S)
+
+
+class _Answer:
+    """Knows whether a response has begun as a stream, which can be ended in words."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.is_stream = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.is_stream = dict(message["headers"]).get(b"content-type", b"").startswith(b"text/event-stream")
+        await self._send(message)
+
+    async def end(self, last: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": last})
+
+
+def _stopped(body: bytes) -> bytes:
+    """The result of a call that outlasts the stop, as an event."""
+    asked = json.loads(body)
+    number = asked.get("id") if isinstance(asked, dict) else None
+    return f"event: message\r\ndata: {json.dumps(_error(STOPPING, number))}\r\n\r\n".encode()
 
 
 def _may_open(request: Request) -> bool:
@@ -171,8 +222,11 @@ def _refusal(fault: MainspringError) -> JSONResponse:
             status, headers = 429, {"Retry-After": str(seconds)}
         case _:
             pass
-    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32_600, "message": str(fault)}}
-    return JSONResponse(error, status_code=status, headers=headers)
+    return JSONResponse(_error(str(fault)), status_code=status, headers=headers)
+
+
+def _error(message: str, number: object = None) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": number, "error": {"code": -32_600, "message": message}}
 
 
 async def _first(*events: asyncio.Event) -> None:

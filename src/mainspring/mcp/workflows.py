@@ -16,7 +16,7 @@ from mainspring.mcp.arguments import LIST_DEFAULT, WORDS_MAX, DryRun, Limit, Rea
 from mainspring.mcp.tool import Arguments, Toolbox, ToolCaller
 from mainspring.mcp.untrusted import NOTE, clipped, marked
 from mainspring.operations import executions as operations
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import clock_of, find_execution, read_log
 from mainspring.operations.workflows import StartRequest, dry_run_start, refuse_reentry, start_executions
 from mainspring.ports.workflows import Execution, ExecutionFilter

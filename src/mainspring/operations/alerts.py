@@ -5,20 +5,20 @@ A destination may hold a token, so it is encrypted and never shown again: `shown
 
 from collections.abc import Callable, Mapping
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.event import EventType
-from mainspring.domain.name import check_name, shown
+from mainspring.domain.name import as_stored, check_name, shown
 from mainspring.domain.notify.delivery import hidden_parts, message_action
 from mainspring.domain.notify.message import Message, message_payload, read_message
 from mainspring.domain.notify.quiet_hours import format_span, parse_span
 from mainspring.domain.notify.subscription import (
+    ALERT_FIELDS,
     CHANNELS_MAX,
     MASK,
     Alert,
+    AlertDraft,
     AlertKind,
     Destination,
     DestinationKind,
@@ -31,11 +31,10 @@ from mainspring.domain.notify.subscription import (
 from mainspring.domain.run import Outcome, Request
 from mainspring.domain.schedule.cron import check_timezone
 from mainspring.domain.target import check_url
-from mainspring.domain.text import check_text
-from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import connection_of, find_endpoint
 from mainspring.operations.jobs import find_job
 from mainspring.operations.subscriptions import (
-    DESCRIPTION_MAX,
     check_room,
     find_subscription,
     put_subscription,
@@ -45,28 +44,9 @@ from mainspring.operations.subscriptions import (
 from mainspring.ports.notifications import Messenger
 from mainspring.ports.outbound import Caller
 
-FAILURES_MAX = 1_000
-COOLDOWN_MS_MAX = 7 * 86_400_000
-KINDS_DEFAULT = (AlertKind.FAILING, AlertKind.RECOVERED, AlertKind.PARKED)
-
+CHECKED = ("failures", "cooldown", "during_quiet", "description")  # by their bounds alone
+CONNECTION = "connection:"  # begins a destination that is a path of a connection
 Messengers = Mapping[DestinationKind, Messenger]
-
-
-class AlertDraft(Struct, frozen=True):
-    """An alert as its owner describes it. `to`: email addresses, http(s) and apprise URLs, or the shown form of one."""
-
-    name: str
-    to: tuple[str, ...]
-    kinds: tuple[str, ...] = KINDS_DEFAULT
-    failures: int = 3
-    endpoint: str = ""  # name or id; "" for all
-    job: str = ""
-    cooldown: int = 0  # milliseconds
-    quiet: str = ""  # `22:00-07:00`
-    timezone: str = "UTC"
-    during_quiet: str = DuringQuiet.DIGEST
-    description: str = ""
-    enabled: bool = True
 
 
 async def add_alert(desk: Desk, messengers: Messengers, draft: AlertDraft) -> Subscription:
@@ -74,6 +54,7 @@ async def add_alert(desk: Desk, messengers: Messengers, draft: AlertDraft) -> Su
     now = await desk.stores.schedule.now()
     alert_id = desk.ids.new("alr", now)
     name = check_name(draft.name, field="name", kind="alert")
+    await _check_connections(desk, draft)
     config = alert_config(desk, messengers, alert_id, draft, (), await _subject(desk, draft))
     alert = Subscription(alert_id, desk.tenant_id, name, config, draft.enabled, 1, now, now, now)
     await desk.stores.subscriptions.add_subscription(alert, told(desk, EventType.ALERT_CREATED, now, alert))
@@ -90,6 +71,7 @@ async def edit_alert(
     """Applies `edit`; a destination given in its shown form stays unchanged."""
     found = await find_alert(desk, name_or_id)
     wanted = edit(draft_of(found))
+    await _check_connections(desk, wanted)
     now = await desk.stores.schedule.now()
     edited = replace(
         found,
@@ -115,7 +97,7 @@ async def test_alert(
         if channel.kind is DestinationKind.WEBHOOK:
             tenant = await desk.stores.endpoints.tenant(desk.tenant_id)
             keys = tenant.signing_keys if tenant else ()
-            action = message_action(target, payload)
+            action = message_action(target, payload, channel.connection)
             request = Request(desk.tenant_id, found.id, message_id, now, 1, action, keys, hidden=hidden_parts(target))
             outcome = await caller.call(request)
         else:
@@ -170,21 +152,16 @@ def alert_config(
 ) -> Alert:
     """The alert of a draft, checked and encrypted; `subject` has the ids of its endpoint and its job."""
     _check_subject(draft)
-    if not 1 <= draft.failures <= FAILURES_MAX:
-        raise InvalidInput(
-            f"failures {draft.failures} is out of bounds; give 1 to {FAILURES_MAX}",
-            field="failures",
-            value=draft.failures,
-        )
+    checked = {field.name: field.checked(getattr(draft, field.name)) for field in ALERT_FIELDS if field.key in CHECKED}
     return Alert(
         kinds=_kinds(draft.kinds),
         channels=_channels(desk, messengers, alert_id, draft.to, there),
-        failures=draft.failures,
+        failures=checked["failures"],
         endpoint_id=subject[0],
         job_id=subject[1],
-        cooldown_ms=parse_duration_ms(draft.cooldown, field="cooldown", min_ms=0, max_ms=COOLDOWN_MS_MAX),
+        cooldown_ms=checked["cooldown_ms"],
         quiet=_quiet(draft),
-        description=check_text(draft.description, "description", DESCRIPTION_MAX),
+        description=checked["description"],
     )
 
 
@@ -200,10 +177,6 @@ def _kinds(wanted: tuple[str, ...]) -> tuple[AlertKind, ...]:
 
 
 def _quiet(draft: AlertDraft) -> Quiet | None:
-    if draft.during_quiet not in tuple(DuringQuiet):
-        raise InvalidInput(
-            f"during_quiet '{shown(draft.during_quiet)}' is neither digest nor drop; choose one", field="during_quiet"
-        )
     check_timezone(draft.timezone)
     if not draft.quiet:
         return None
@@ -231,7 +204,8 @@ def _channels(
         used.add(channel_id)
         kind, target, shown_as = read_way(desk, messengers, text.strip())
         sealed = desk.vault.seal(target, destination_place(desk.tenant_id, alert_id, channel_id))
-        channels.append(Destination(channel_id, kind, sealed, shown_as))
+        connection = named_connection(text.strip())[0] if kind is DestinationKind.WEBHOOK else ""
+        channels.append(Destination(channel_id, kind, sealed, shown_as, connection))
     return tuple(channels)
 
 
@@ -242,6 +216,10 @@ def read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[Destination
             f"to '{shown(text)}' is the shown form of a destination that this alert does not have; give it in full",
             field="to",
         )
+    name, path = named_connection(text)
+    if name:
+        check_url(f"https://connection.invalid{path}", desk.allow_ports)
+        return DestinationKind.WEBHOOK, path, f"{CONNECTION}{name}" + (f"/{MASK}" if path != "/" else "")
     scheme, separator, _ = text.partition("://")
     if scheme.lower() in ("http", "https") and separator:
         target = check_url(text, desk.allow_ports)
@@ -256,6 +234,22 @@ def read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[Destination
     address = text.removeprefix("mailto:")
     messengers[DestinationKind.MAIL].check(address)
     return DestinationKind.MAIL, address, address
+
+
+def named_connection(text: str) -> tuple[str, str]:
+    """The connection and the path of `connection:NAME/path`; "" for any other destination."""
+    if not text.startswith(CONNECTION):
+        return "", ""
+    name, _, path = text.removeprefix(CONNECTION).partition("/")
+    return as_stored(name), f"/{path}"
+
+
+async def _check_connections(desk: Desk, draft: AlertDraft) -> None:
+    for text in draft.to:
+        try:
+            await connection_of(desk, named_connection(text.strip())[0])
+        except InvalidInput as fault:
+            raise InvalidInput(str(fault), field="to", value=fault.value) from None
 
 
 def _config(alert: Subscription) -> Alert:

@@ -18,7 +18,7 @@ from mainspring.domain.access.scope import Scope
 from mainspring.domain.errors import NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import check_name
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.outbound import PasswordHasher
 
 

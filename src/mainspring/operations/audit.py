@@ -2,7 +2,7 @@
 
 from mainspring.domain.access.audit import AuditEntry, AuditFault, AuditHead
 from mainspring.domain.event import Event, EventType
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.secret_rotation import remember_retired
 
 PAGE_MAX = 1_000

@@ -16,7 +16,8 @@ from mainspring.domain.errors import Conflict, QuotaExceeded
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.changes import Act, Change
 from mainspring.domain.text import check_text
-from mainspring.operations.endpoints import REASON_MAX, Desk
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import REASON_MAX
 from mainspring.ports.filters import EndpointListFilter
 
 BATCH = 500  # a transaction of some 100 ms; longer ones would delay runs

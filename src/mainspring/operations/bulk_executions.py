@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import shown
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import check_reason, give_orders
 from mainspring.ports.workflows import Execution, ExecutionFilter
 from mainspring.workflow.engine import ALLOWED

@@ -15,7 +15,8 @@ from mainspring.domain.run import Header
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.anchor import plan_first
 from mainspring.domain.schedule.changes import Act, Change
-from mainspring.operations.endpoints import Desk, moved, new_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import created_data, moved, new_endpoint
 from mainspring.ports.documents import ChangedMeanwhile, Changeset
 from mainspring.ports.endpoints import EndpointFilter
 
@@ -35,11 +36,11 @@ async def live_endpoints(desk: Desk) -> list[Endpoint]:
 
 
 def plan_endpoint(
-    desk: Desk, endpoint_id: str, config: EndpointConfig, host: str, job: Job, source: str, now: datetime
+    desk: Desk, endpoint_id: str, config: EndpointConfig, host: str, job: Job, source: str, days: str, now: datetime
 ) -> tuple[Endpoint, Event]:
     """A new endpoint with its first run planned, and its event."""
-    endpoint = replace(new_endpoint(desk, endpoint_id, config, host, job, now), managed_by=source)
-    data: dict[str, object] = {"name": endpoint.name, "url": endpoint.action.url, "managed_by": source}
+    endpoint = replace(new_endpoint(desk, endpoint_id, config, host, job, now), managed_by=source, days=days)
+    data = created_data(endpoint) | {"managed_by": source}
     event = Event(EventType.ENDPOINT_CREATED, now, desk.tenant_id, endpoint.id, "", desk.actor, data)
     return plan_first(endpoint, now, desk.cron), event
 
@@ -48,16 +49,17 @@ def edit_act(
     desk: Desk,
     seen: Endpoint,
     config: EndpointConfig,
-    headers: tuple[Header, ...],
+    pairs: tuple[Header, ...],
     query: str,
     host: str,
     job: Job,
     source: str,
+    days: str,
 ) -> Act:
     def act(old: Endpoint, at: datetime) -> Change:
         if old.version != seen.version:
             raise ChangedMeanwhile
-        new = replace(moved(configured(old, config, headers, query), host, job), managed_by=source)
+        new = replace(moved(configured(old, config, pairs, query), host, job), managed_by=source, days=days)
         return changes.edit(old, new, at, desk.actor, desk.cron)
 
     return act

@@ -13,7 +13,7 @@ from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.domain.schedule.changes import Act, Change
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.endpoints import EndpointFilter, EndpointStore, Join, as_it_is
 from mainspring.ports.schedule import ScheduleStore
 

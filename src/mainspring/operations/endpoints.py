@@ -3,40 +3,46 @@
 The doors parse and format; the rules are here and in the domain. Every function works within one tenant.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import ParamSpec, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.access.sealing import header_place, query_place
-from mainspring.domain.definition import check_config, check_header_count, check_minimum, config_of, configured
+from mainspring.domain.access.sealing import pair_place, query_place
+from mainspring.domain.connection import Connection, attach, connection_name
+from mainspring.domain.definition import check_config, check_minimum, config_of, configured
 from mainspring.domain.endpoint import Endpoint, EndpointConfig, Job, JobStatus, Tenant
-from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, NotFound, Outdated, QuotaExceeded
+from mainspring.domain.errors import (
+    Conflict,
+    InvalidInput,
+    Misconfigured,
+    NotFound,
+    Outdated,
+    QuotaExceeded,
+    did_you_mean,
+)
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
-from mainspring.domain.name import as_stored
-from mainspring.domain.run import Header
+from mainspring.domain.kinds.command import CommandRefused
+from mainspring.domain.kinds.http import check_header_count, query_of, url_of
+from mainspring.domain.kinds.registry import HTTP, kind_of
+from mainspring.domain.name import as_stored, shown
+from mainspring.domain.run import Action, Header
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.anchor import plan_first
 from mainspring.domain.schedule.changes import Change
-from mainspring.domain.schedule.governor import CronReader
 from mainspring.domain.schedule.hint import (
     INTERVAL_TTL_DEFAULT,
     ONE_SHOT_TTL_DEFAULT,
     make_interval_hint,
     make_one_shot_hint,
 )
-from mainspring.domain.target import HIDDEN_QUERY, origin_of, shown_url
+from mainspring.domain.target import HIDDEN_QUERY, origin_of, shown_url, split_query
 from mainspring.domain.text import check_text
+from mainspring.operations.calendars import days_of, look_again
+from mainspring.operations.context import Desk
 from mainspring.ports.endpoints import EndpointFilter
-from mainspring.ports.outbound import Ids, Sandbox, Vault
-from mainspring.ports.stores import Stores
-from mainspring.ports.workflows import Signer
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 REASON_MAX = 1_000
 NAMES_FOR_SUGGESTIONS = 1_000
@@ -48,45 +54,18 @@ class _EditedMeanwhile(Exception):
     """Another request wrote the configuration between our read and our lock."""
 
 
-class Inline:
-    """A Sandbox for a process that serves no other requests: it calls the function itself."""
-
-    async def call(self, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return function(*args, **kwargs)
-
-    async def call_within(
-        self, seconds: float, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        return function(*args, **kwargs)
-
-
-class Desk(Struct, frozen=True):
-    """The context of operations: one tenant's view of the stores, the actor, and the sources of ids and encryption."""
-
-    stores: Stores
-    tenant_id: str
-    actor: str
-    ids: Ids
-    vault: Vault
-    cron: CronReader
-    allow_ports: frozenset[int] = frozenset()
-    never_called: Callable[[str], str | None] = lambda host: None  # why no setting can allow this host
-    signer: Signer | None = None  # for checkpoints
-    partitions: int = 1  # number of partitions that new executions are spread over
-    may_administer: bool = True  # False: the actor does not have the scope `admin`
-    worker: str = ""  # the name of this process, under which it holds leases
-    sandbox: Sandbox = Inline()
-
-
 async def add_endpoint(desk: Desk, config: EndpointConfig) -> Endpoint:
     """Creates an endpoint, and its job if that is new. The first run is planned; nothing is back-filled."""
     tenant = await tenant_of(desk)
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = checked_config(desk, config, tenant, endpoint_id)
-    job = await _job(desk, checked.job, now)
-    endpoint = new_endpoint(desk, endpoint_id, checked, host, job, now)
-    data: dict[str, object] = {"name": endpoint.name, "url": endpoint.action.url}
+    complete = with_time(await attached(desk, config), now)
+    async with audited_refusals(desk, config.name):
+        checked, host = checked_config(desk, complete, tenant, endpoint_id)
+    job = await job_named(desk, checked.job, now)
+    days = await days_of(desk, checked)
+    endpoint = replace(new_endpoint(desk, endpoint_id, checked, host, job, now), days=days)
+    data = created_data(endpoint)
     event = Event(EventType.ENDPOINT_CREATED, now, desk.tenant_id, endpoint.id, "", desk.actor, data)
 
     def join(new: Endpoint, status: JobStatus, others: int) -> Endpoint:
@@ -97,16 +76,20 @@ async def add_endpoint(desk: Desk, config: EndpointConfig) -> Endpoint:
         return endpoint
 
     await desk.stores.endpoints.add_endpoint(endpoint, event, join)
-    return endpoint
+    return await look_again(desk, endpoint)
 
 
 async def draft_endpoint(desk: Desk, config: EndpointConfig) -> Endpoint:
     """The endpoint of a configuration, checked and encrypted, but neither stored nor in a stored job."""
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = checked_config(desk, config, await tenant_of(desk), endpoint_id)
+    tenant = await tenant_of(desk)
+    complete = with_time(await attached(desk, config), now)
+    async with audited_refusals(desk, config.name):
+        checked, host = checked_config(desk, complete, tenant, endpoint_id)
     job = Job("", desk.tenant_id, checked.job, "", JobStatus.ACTIVE, now, now)
-    return plan_first(new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
+    endpoint = new_endpoint(desk, endpoint_id, checked, host, job, now)
+    return plan_first(replace(endpoint, days=await days_of(desk, checked)), now, desk.cron)
 
 
 async def find_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
@@ -156,25 +139,32 @@ async def edit_endpoint(
 
 async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[EndpointConfig], EndpointConfig]) -> Change:
     tenant = await tenant_of(desk)
-    stored = found.action.headers
-    wanted = edit(config_of(found))
-    check_header_count(len(wanted.action.headers))
-    new_headers = tuple(header for header in wanted.action.headers if header not in stored)
-    plain = replace(wanted, action=replace(wanted.action, headers=new_headers))
-    checked, host = checked_config(desk, plain, tenant, found.id)
-    _refuse_kept_secrets(found, checked.action.url, [header for header in wanted.action.headers if header in stored])
-    query = sealed_query(desk, found.id, checked.action.url, found)
-    job = None if checked.job == found.job else await _job(desk, checked.job, await desk.stores.schedule.now())
-    new = iter(sealed(desk, found.id, checked.action.headers))
-    headers = tuple(header if header in stored else next(new) for header in wanted.action.headers)
+    wanted = await attached(desk, edit(config_of(found)))
+    if wanted.once_at != found.once_at:
+        wanted = with_time(wanted, await desk.stores.schedule.now())
+    kind = kind_of(wanted.action)
+    stored = kind.pairs_of(found.action) if kind is kind_of(found.action) else ()
+    given = kind.pairs_of(wanted.action)
+    check_header_count(len(given))
+    plain = replace(wanted, action=kind.with_pairs(wanted.action, tuple(pair for pair in given if pair not in stored)))
+    async with audited_refusals(desk, found.name):
+        checked, host = checked_config(desk, plain, tenant, found.id)
+    _refuse_kept_secrets(found, checked.action, [pair for pair in given if pair in stored])
+    query = sealed_query(desk, found.id, url_of(checked.action), found)
+    job = None if checked.job == found.job else await job_named(desk, checked.job, await desk.stores.schedule.now())
+    days = await days_of(desk, checked)
+    new = iter(sealed(desk, found.id, checked.action))
+    pairs = tuple(pair if pair in stored else next(new) for pair in given)
 
     def act(old: Endpoint, at: datetime) -> Change:
         if old.version != found.version:
             raise _EditedMeanwhile
         config = checked if job is not None else replace(checked, job=old.job)  # the job may have another name by now
-        return changes.edit(old, moved(configured(old, config, headers, query), host, job), at, desk.actor, desk.cron)
+        edited = replace(moved(configured(old, config, pairs, query), host, job), days=days)
+        return changes.edit(old, edited, at, desk.actor, desk.cron)
 
-    return await _change(desk, found, act)
+    change = await _change(desk, found, act)
+    return replace(change, endpoint=await look_again(desk, change.endpoint))
 
 
 def moved(endpoint: Endpoint, host: str, job: Job | None) -> Endpoint:
@@ -280,30 +270,101 @@ async def delete_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
     return endpoint
 
 
-def checked_config(desk: Desk, config: EndpointConfig, tenant: Tenant, endpoint_id: str) -> tuple[EndpointConfig, str]:
-    checked, host = check_config(config, tenant, endpoint_id, desk.allow_ports)
-    if why := desk.never_called(host.rpartition(":")[0]):
+def with_time(config: EndpointConfig, now: datetime) -> EndpointConfig:
+    """The configuration with the time of its single run: counted from the store's now, and not in the past."""
+    at: object = config.once_at
+    if at is None:
+        return config
+    if isinstance(at, timedelta):
+        return replace(config, once_at=now + at)
+    assert isinstance(at, datetime)
+    if at < now - PAST_MAX:
         raise InvalidInput(
-            f"url {shown_url(checked.action.url)[:100]!r} is never called: {why}; choose another target",
-            field="url",
-            value=shown_url(checked.action.url),
+            f"at {rfc3339(at)} is in the past, the current time is {rfc3339(now)}; give a later time; to run the "
+            "endpoint now, request a run",
+            field="at",
+            value=rfc3339(at),
+        )
+    return replace(config, once_at=max(at, now))
+
+
+def checked_config(desk: Desk, config: EndpointConfig, tenant: Tenant, endpoint_id: str) -> tuple[EndpointConfig, str]:
+    checked, host = check_config(config, tenant, endpoint_id, desk.allow_ports, desk.commands, desk.callback_site)
+    if why := desk.never_called(host.rpartition(":")[0]):
+        url = shown_url(url_of(checked.action))
+        field, value = ("url", url) if url else ("host", host.rpartition(":")[0])
+        raise InvalidInput(
+            f"{field} {value[:100]!r} is never called: {why}; choose another target", field=field, value=value
         )
     return checked, host
 
 
-def is_moved(found: Endpoint, url: str) -> bool:
-    """Whether a URL has another origin (scheme, host, port) than the endpoint's."""
-    return origin_of(url) != origin_of(found.action.url)
+async def attached(desk: Desk, config: EndpointConfig) -> EndpointConfig:
+    """The configuration with a complete URL, if it names a connection."""
+    found = await connection_of(desk, connection_name(config.action))
+    return config if found is None else attach(config, found, desk.allow_ports)
 
 
-def _refuse_kept_secrets(found: Endpoint, url: str, kept: Sequence[Header]) -> None:
+async def connection_of(desk: Desk, name: str) -> Connection | None:
+    """The connection that something names, by name or id; None if it names none."""
+    if not name:
+        return None
+    found = await desk.stores.connections.connection(desk.tenant_id, as_stored(name))
+    if found is None:
+        known = tuple(each.name for each in await desk.stores.connections.connections(desk.tenant_id))
+        raise no_connection(name, known)
+    return found
+
+
+def no_connection(name: str, known: tuple[str, ...]) -> InvalidInput:
+    return InvalidInput(
+        f"connection '{shown(name)}' does not exist{did_you_mean(name, known)}; create it, or choose another",
+        field="connection",
+        value=shown(name),
+    )
+
+
+@asynccontextmanager
+async def audited_refusals(desk: Desk, name: str) -> AsyncIterator[None]:
+    """Records in the audit trail that the operator's list refused a command; the caller gets the refusal."""
+    try:
+        yield
+    except CommandRefused as refused:
+        await record_refused_command(desk, name, refused)
+        raise
+
+
+async def record_refused_command(desk: Desk, name: str, refused: CommandRefused) -> None:
+    now = await desk.stores.schedule.now()
+    data: dict[str, object] = {"name": name[:200], "program": refused.value, "reason": str(refused)}
+    await desk.stores.runs.add_events(
+        [Event(EventType.COMMAND_REFUSED, now, desk.tenant_id, actor=desk.actor, data=data)]
+    )
+
+
+def created_data(endpoint: Endpoint) -> dict[str, object]:
+    """What the event of a new endpoint says about it."""
+    kind = kind_of(endpoint.action)
+    if kind is HTTP:
+        return {"name": endpoint.name, "url": url_of(endpoint.action)}
+    return {"name": endpoint.name, "kind": kind.name, "target": kind.summary(endpoint.action)}
+
+
+def is_moved(found: Endpoint, action: Action) -> bool:
+    """Whether an action has another origin (scheme, host, port) than the endpoint's, or is of another kind."""
+    kind = kind_of(found.action)
+    return kind is not kind_of(action) or kind.origin(action) != kind.origin(found.action)
+
+
+def _refuse_kept_secrets(found: Endpoint, action: Action, kept: Sequence[Header]) -> None:
     """A stored secret was given for one origin: it is never sent to another one chosen later."""
-    names = ", ".join(sorted({repr(header.name[:60]) for header in kept if header.secret}))
-    if names and is_moved(found, url):
+    names = ", ".join(sorted({repr(pair.name[:60]) for pair in kept if pair.secret}))
+    if names and is_moved(found, action):
+        kind = kind_of(action)
         raise InvalidInput(
-            f"the url has another origin than before, and the secret headers {names} were given for "
-            f"{origin_of(found.action.url)}; give their values again, or remove them",
-            field="headers",
+            f"the {'url' if kind is HTTP else 'target'} has another origin than before, and the secret {kind.pairs} "
+            f"{names} were given for {kind.origin(found.action)}; give their values again, or remove them",
+            field=kind.pairs,
         )
 
 
@@ -337,7 +398,7 @@ def _check_open(name: str, status: JobStatus) -> None:
         raise Conflict(f"job {name!r} is archived; choose another job", kind="job", name=name)
 
 
-async def _job(desk: Desk, name: str, now: datetime) -> Job:
+async def job_named(desk: Desk, name: str, now: datetime) -> Job:
     """The job of that name; created if new, so that one endpoint does not need two commands."""
     for job in await desk.stores.endpoints.jobs(desk.tenant_id):
         if job.name == name:
@@ -349,17 +410,13 @@ async def _job(desk: Desk, name: str, now: datetime) -> Job:
     return job
 
 
-def header_context(desk: Desk, endpoint_id: str, name: str) -> str:
-    """Encryption context of a secret header."""
-    return header_place(desk.tenant_id, endpoint_id, name)
-
-
-def sealed(desk: Desk, endpoint_id: str, headers: tuple[Header, ...]) -> tuple[Header, ...]:
+def sealed(desk: Desk, endpoint_id: str, action: Action) -> tuple[Header, ...]:
+    """The named values of an action (headers), the secret ones encrypted."""
     return tuple(
-        replace(header, value=desk.vault.seal(header.value, header_context(desk, endpoint_id, header.name)))
-        if header.secret
-        else header
-        for header in headers
+        replace(pair, value=desk.vault.seal(pair.value, pair_place(desk.tenant_id, endpoint_id, action, pair.name)))
+        if pair.secret
+        else pair
+        for pair in kind_of(action).pairs_of(action)
     )
 
 
@@ -368,24 +425,25 @@ def sealed_query(desk: Desk, endpoint_id: str, url: str, there: Endpoint | None)
 
     The hidden form keeps the stored one, for the same origin only; an unchanged text keeps its encryption.
     """
-    path, mark, query = url.partition("?")
+    path, mark, query = split_query(url)
     if not mark:
         return ""
     place = query_place(desk.tenant_id, endpoint_id)
-    stored = "" if there is None else there.action.query
+    stored = "" if there is None else query_of(there.action)
+    stored_url = "" if there is None else url_of(there.action)
     if mark + query != HIDDEN_QUERY:
         return stored if stored and _opens_to(desk, stored, place, query) else desk.vault.seal(query, place)
-    if there is None or "?" not in there.action.url:
+    if "?" not in stored_url:
         raise InvalidInput(
             f"url {url[:100]!r} has a hidden query string, and none is stored; give the full URL", field="url"
         )
-    if is_moved(there, path):
+    if origin_of(path) != origin_of(stored_url):
         raise InvalidInput(
             "the url has another origin than before, and its hidden query string was given for "
-            f"{origin_of(there.action.url)}; give the query string again, or remove it",
+            f"{origin_of(stored_url)}; give the query string again, or remove it",
             field="url",
         )
-    return stored or desk.vault.seal(there.action.url.partition("?")[2], place)
+    return stored or desk.vault.seal(split_query(stored_url)[2], place)
 
 
 def _opens_to(desk: Desk, stored: str, place: str, query: str) -> bool:
@@ -401,6 +459,5 @@ def new_endpoint(desk: Desk, endpoint_id: str, config: EndpointConfig, host: str
         config.name, config.action, id=endpoint_id, tenant_id=desk.tenant_id, created_at=now, updated_at=now,
         anchor_at=now,
     )  # fmt: skip
-    query = sealed_query(desk, endpoint_id, config.action.url, None)
-    headers = sealed(desk, endpoint_id, config.action.headers)
-    return moved(configured(blank, config, headers, query), host, job)
+    query = sealed_query(desk, endpoint_id, url_of(config.action), None)
+    return moved(configured(blank, config, sealed(desk, endpoint_id, config.action), query), host, job)

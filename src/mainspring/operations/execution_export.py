@@ -1,7 +1,7 @@
 """Export an execution with everything that proves it."""
 
 from mainspring.domain.instant import rfc3339
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import PAGE, clock_of, find_execution, read_log
 from mainspring.operations.workflows import find_workflow
 from mainspring.ports.workflows import Checkpoint, Execution

@@ -13,7 +13,8 @@ from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
-from mainspring.operations.endpoints import REASON_MAX, Desk
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import REASON_MAX
 from mainspring.operations.workflows import KEY_LENGTH_MAX, check_data, find_workflow
 from mainspring.ports.workflows import Execution, ExecutionFilter, Published, Sending
 from mainspring.workflow.engine import ALLOWED

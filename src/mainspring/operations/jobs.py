@@ -11,7 +11,7 @@ from mainspring.domain.name import as_stored, check_name
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.changes import Change
 from mainspring.domain.text import check_text
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.endpoints import EndpointFilter
 
 PAGE = 1_000

@@ -16,7 +16,7 @@ from mainspring.domain.access.scope import Role
 from mainspring.domain.errors import Conflict, InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.operations.accounts import account_event, arrival, find_user, new_user
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.login_limit import refuse_guesses
 from mainspring.operations.members import (
     INVITATION_PREFIX,

@@ -28,7 +28,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.text import clean_text
 from mainspring.operations import passkeys, second_factor
 from mainspring.operations.accounts import new_token
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.login_limit import refuse_guesses
 from mainspring.ports.accounts import ORIGIN, LiveSession
 from mainspring.ports.outbound import PasswordHasher

@@ -27,7 +27,7 @@ from mainspring.domain.access.scope import Role
 from mainspring.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.operations.accounts import account_event, check_user_name, find_user, membership, new_token, new_user
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.accounts import LiveSession
 from mainspring.ports.outbound import PasswordHasher
 

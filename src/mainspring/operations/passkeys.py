@@ -28,7 +28,7 @@ from mainspring.domain.access.passkey import (
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import check_name
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.login_limit import refuse_guesses
 from mainspring.operations.recovery import new_codes, stored_codes
 from mainspring.ports.accounts import ORIGIN, LiveSession

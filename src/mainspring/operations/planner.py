@@ -10,7 +10,8 @@ from mainspring.domain.errors import Conflict, Misconfigured, NotFound
 from mainspring.domain.model.session import ModelSession
 from mainspring.domain.rules.apply import LIVE, SHADOW
 from mainspring.operations.bulk_endpoints import BATCH, act_on_some
-from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import find_endpoint
 from mainspring.ports.filters import EndpointListFilter
 from mainspring.ports.planner import Look
 

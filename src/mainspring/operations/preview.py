@@ -1,33 +1,86 @@
 """Preview upcoming runs: walks an endpoint from run to run with the rules of the domain."""
 
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
 
 from msgspec.structs import replace
 
+from mainspring.domain.calendar import ExcludedDay
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.schedule.anchor import expire_hints, plan_after_run, replan, without_expired_hints
 from mainspring.domain.schedule.governor import CronReader, Decision, decode_trail
+from mainspring.domain.schedule.maintenance import MaintenanceWindow, occurrences, skip_slot, skipping_at
+from mainspring.domain.schedule.open_days import local_date
+from mainspring.operations.calendars import excluded_for
+from mainspring.operations.context import Desk
+
+EXCLUDED_MAX = timedelta(days=366)
+SKIPS_MAX = 1_000  # slots that windows skip in one preview
+
+
+async def load_preview(
+    desk: Desk, endpoint: Endpoint, now: datetime, count: int, failures: int | None = None
+) -> list[Decision]:
+    """The preview, with the maintenance windows of the tenant."""
+    windows = await desk.stores.maintenance.windows(desk.tenant_id)
+    return preview(endpoint, now, count, desk.cron, failures, windows)
+
+
+async def excluded_until(
+    desk: Desk, endpoint: Endpoint, now: datetime, decisions: Sequence[Decision]
+) -> list[ExcludedDay]:
+    """The days from today to the last of these runs on which the calendars of the endpoint allow none."""
+    if not endpoint.days:
+        return []
+    last = max(decisions[-1].next_run_at, now) if decisions else now + EXCLUDED_MAX
+    until = min(last, now + EXCLUDED_MAX)
+    return await excluded_for(desk, endpoint, local_date(endpoint, now), local_date(endpoint, until))
 
 
 def preview(
-    endpoint: Endpoint, now: datetime, count: int, cron: CronReader, failures: int | None = None
+    endpoint: Endpoint,
+    now: datetime,
+    count: int,
+    cron: CronReader,
+    failures: int | None = None,
+    windows: Sequence[MaintenanceWindow] = (),
 ) -> list[Decision]:
-    """The next `count` runs, each on its slot and successful; with `failures`, as if every run failed."""
+    """The next `count` runs, each on its slot and successful; with `failures`, as if every run failed.
+
+    Slots in a maintenance window that skips runs are left out; the next run names the window.
+    """
+    return list(islice(upcoming(endpoint, now, cron, failures, windows), count))
+
+
+def upcoming(
+    endpoint: Endpoint,
+    now: datetime,
+    cron: CronReader,
+    failures: int | None = None,
+    windows: Sequence[MaintenanceWindow] = (),
+) -> Iterator[Decision]:
+    """The runs of a preview, one after the other, without an end if its schedule has none."""
     state = endpoint
+    if state.is_open:  # as if its run ended now
+        state = replan(replace(state, slot_at=None, claimed_by="", waiting=None), now, cron)
     if failures is not None:
         state = replan(replace(state, failure_count=failures, anchor_at=max(state.anchor_at, now)), now, cron)
     elif state.next_run_at is None:
         state = replan(replace(state, anchor_at=now), now, cron)
-    decisions: list[Decision] = []
-    while endpoint.can_run and len(decisions) < count:
+    skips = 0
+    while endpoint.can_run:
         state = _after_hints_that_expire_before_it(state, cron)
         if state.next_run_at is None or state.next_run_at >= FOREVER:
             break
         at = max(state.next_run_at, now)
-        decisions.append(Decision(at, state.source, decode_trail(state.trail)))
+        open_ = [each for window in windows for each in occurrences(window, at, at, cron)]
+        if (window := skipping_at(open_, state, at)) is not None and skips < SKIPS_MAX:
+            state, skips = skip_slot(replace(state, next_run_at=at), window, cron), skips + 1
+            continue
+        yield Decision(at, state.source, decode_trail(state.trail))
         state = _after_run(state, at, 0 if failures is None else state.failure_count + 1, cron)
-    return decisions
 
 
 def _after_hints_that_expire_before_it(state: Endpoint, cron: CronReader) -> Endpoint:

@@ -11,7 +11,8 @@ from mainspring.domain.errors import InvalidInput, NotFound, did_you_mean
 from mainspring.domain.name import shown
 from mainspring.domain.rules.judge import mode_of
 from mainspring.domain.schedule.changes import Act, Change
-from mainspring.operations.endpoints import Desk, find_endpoint, tenant_of
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import find_endpoint, tenant_of
 from mainspring.ports.planner import ProposalFilter
 
 STATES = tuple(each.value for each in ProposalState)

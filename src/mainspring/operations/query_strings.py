@@ -8,13 +8,13 @@ import msgspec
 from msgspec.structs import replace
 
 from mainspring.domain.access.sealing import query_place
+from mainspring.domain.kinds.registry import decode_action
 from mainspring.domain.run import HttpAction
-from mainspring.domain.target import shown_url
-from mainspring.operations.endpoints import Desk
+from mainspring.domain.target import shown_url, split_query
+from mainspring.operations.context import Desk
 from mainspring.ports.sealing import SealedRow
 
 BATCH = 100  # rows read and written at once: they are locked for some milliseconds
-_ACTION = msgspec.json.Decoder(HttpAction)
 
 
 async def seal_query_strings(desk: Desk) -> int:
@@ -34,8 +34,10 @@ async def seal_query_strings(desk: Desk) -> int:
 
 def _sealed(desk: Desk, row: SealedRow) -> str:
     """The action with its query string encrypted; "" if it has none."""
-    action = _ACTION.decode(row.text)
-    _, mark, query = action.url.partition("?")
+    action = decode_action(row.text)
+    if not isinstance(action, HttpAction):
+        return ""
+    _, mark, query = split_query(action.url)
     if action.query or not mark:
         return ""
     sealed = desk.vault.seal(query, query_place(row.tenant_id, row.place[0]))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import shown
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import clock_of, find_execution, read_log
 from mainspring.operations.workflows import check_data, check_workflow, find_workflow
 from mainspring.ports.workflows import Execution, ExecutionFilter

@@ -14,6 +14,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from mainspring.domain.access.sealing import endpoint_secrets
+from mainspring.domain.connection import connection_secrets
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, InvalidInput, MainspringError, QuotaExceeded
 from mainspring.domain.event import Event, EventType
@@ -25,7 +26,8 @@ from mainspring.domain.rules.judge import FactsWanted
 from mainspring.domain.rules.rule import Rule, rule_document
 from mainspring.domain.text import clean_text
 from mainspring.operations.backtest import BacktestRequest, run_backtest
-from mainspring.operations.endpoints import Desk, tenant_of
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import tenant_of
 from mainspring.operations.rules import RuleOwner, check_rules, rules_of
 from mainspring.ports.planner import Budget, Conversation, LanguageModel
 
@@ -90,7 +92,9 @@ async def _converse(
     siblings = [member for member in owner.members if member.id != endpoint.id]
     wants = [FactsWanted(endpoint.id, 5), *(FactsWanted(each.id, 1) for each in siblings[:50])]
     facts = await desk.stores.planner.facts(wants)
-    redactor = Redactor(endpoint_secrets(owner.members, desk.vault.open))
+    there = await desk.stores.connections.connections(desk.tenant_id)
+    secrets = endpoint_secrets(owner.members, desk.vault.open) + connection_secrets(there, desk.vault.open)
+    redactor = Redactor(secrets)
     spoken: list[Conversation] = []
     fault = ""
     for _ in range(TRIES):

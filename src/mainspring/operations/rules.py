@@ -32,7 +32,8 @@ from mainspring.domain.rules.judge import (
 from mainspring.domain.rules.rule import HISTORY_MAX, RULES_MAX, Rule, check_rule, mentions, read_rule, rule_document
 from mainspring.domain.rules.run_window import HEALTH_SPANS, RunWindow, fitting, spans_of
 from mainspring.domain.rules.run_window import RUNS_MAX as RUNS_IN_WINDOW_MAX
-from mainspring.operations.endpoints import Desk, find_endpoint, tenant_of
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import find_endpoint, tenant_of
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.planner import PlannerStore, RuleRevision
 
@@ -219,7 +220,7 @@ async def remove_rules(desk: Desk, owner: RuleOwner, names: Sequence[str]) -> li
 
 async def rules_of(desk: Desk, owner: RuleOwner) -> list[RuleRevision]:
     endpoint_id = None if owner.endpoint is None else owner.endpoint.id
-    known = await desk.stores.planner.rules(desk.tenant_id, owner.job.id)
+    known = await desk.stores.planner.rules(desk.tenant_id, owner.job.id, endpoint_id)
     return [each for each in known if each.stored.endpoint_id == endpoint_id]
 
 
@@ -376,7 +377,11 @@ class _DryRunRules:
     def __init__(self, real: PlannerStore) -> None:
         self.next_page, self.facts, self.rules = real.next_page, real.facts, real.rules
         self.window, self.health = real.window, real.health
-        self.commit_page, self.wait_for_runs = real.commit_page, real.wait_for_runs
+        self.commit_page, self.commit_advice, self.wait_for_runs = (
+            real.commit_page,
+            real.commit_advice,
+            real.wait_for_runs,
+        )
         self._modes = real.modes
         self._wanted: dict[str, str] = {}
 

@@ -18,7 +18,7 @@ from mainspring.domain.access.passkey import Assertion, RelyingParty
 from mainspring.domain.access.sealing import second_factor_place
 from mainspring.domain.errors import CodeRequired, Conflict, InvalidInput
 from mainspring.domain.event import Event, EventType
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.login_limit import refuse_guesses
 from mainspring.operations.passkeys import offer, passkeys_of, prove
 from mainspring.operations.recovery import new_codes, stored_code, stored_codes

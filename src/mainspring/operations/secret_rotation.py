@@ -9,7 +9,7 @@ from msgspec import Struct
 from mainspring.domain.access.audit import INSTALLATION
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.event import Event, EventType
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.sealing import SealedKind, SealedRow
 from mainspring.ports.stores import Stores
 
@@ -35,6 +35,18 @@ async def remember_retired(stores: Stores, recall: Callable[[str], None]) -> Non
 async def count_sealed(stores: Stores) -> Counter[str]:
     """How many values are encrypted with which key, by its id."""
     return Counter([_key_of(sealed) async for row in _rows(stores) for sealed in row.values])
+
+
+async def count_unreadable(stores: Stores, decrypt: Callable[[str, str], str]) -> int:
+    """How many encrypted values no key decrypts."""
+    unreadable = 0
+    async for row in _rows(stores):
+        for sealed, context in row.values.items():
+            try:
+                decrypt(sealed, context)
+            except Misconfigured:
+                unreadable += 1
+    return unreadable
 
 
 async def seal_again(desk: Desk) -> Resealed:

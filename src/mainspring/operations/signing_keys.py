@@ -6,7 +6,7 @@ from datetime import datetime
 from mainspring.domain.access.sealing import signing_place
 from mainspring.domain.errors import NotFound
 from mainspring.domain.event import Event, EventType
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.outbound import PasswordHasher
 
 

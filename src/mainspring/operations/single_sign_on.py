@@ -20,7 +20,7 @@ from mainspring.domain.access.scope import Role
 from mainspring.domain.errors import Misconfigured, NotAuthenticated
 from mainspring.domain.event import Event, EventType
 from mainspring.operations.accounts import add_user, new_token
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.login import LoginResult, start_session
 from mainspring.ports.outbound import PasswordHasher
 

@@ -10,11 +10,10 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import as_stored
 from mainspring.domain.notify.delivery import Delivery, DeliveryStatus
 from mainspring.domain.notify.subscription import Subscription, SubscriptionKind, named_twice
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.notifications import DeliveryFilter, SubscriptionStore
 
 SUBSCRIPTIONS_MAX = 100  # per tenant and kind: every event is checked for each of them
-DESCRIPTION_MAX = 1_000
 _DELIVERY_ID = re.compile(r"msg_[0-9a-z]{1,64}")
 _DELETED = {
     SubscriptionKind.WEBHOOK: EventType.WEBHOOK_DELETED,

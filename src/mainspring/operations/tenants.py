@@ -10,7 +10,7 @@ from mainspring.domain.endpoint import INTERVAL_MS_MAX, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import check_name, shown
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 
 TENANT_ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
 QUOTA_MAX = 10**15  # beyond any real use, within every database's integers

@@ -9,8 +9,10 @@ import msgspec
 
 from mainspring.domain.endpoint import Endpoint, EndpointConfig
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.kinds.registry import refuse_if_expected
 from mainspring.domain.run import Outcome, Request, Run, RunTrigger, slot_id
-from mainspring.operations.endpoints import Desk, draft_endpoint, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import draft_endpoint, find_endpoint
 from mainspring.ports.outbound import Caller
 
 
@@ -32,11 +34,12 @@ async def check_endpoint(desk: Desk, caller: Caller, config: EndpointConfig) -> 
 
 
 async def _request(desk: Desk, endpoint: Endpoint) -> Request:
+    refuse_if_expected(endpoint.action, endpoint.name)
     tenant = await desk.stores.endpoints.tenant(desk.tenant_id)
     now = await desk.stores.schedule.now()
     return Request(
         endpoint.tenant_id, endpoint.id, slot_id(endpoint.id, now), now, 1, endpoint.action,
-        tenant.signing_keys if tenant else (),
+        tenant.signing_keys if tenant else (), endpoint=endpoint.name, job=endpoint.job,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.instant import rfc3339
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import PAGE, claims_of, clock_of, find_execution
 from mainspring.operations.secret_rotation import remember_retired
 from mainspring.ports.workflows import Checkpoint, Execution, Published

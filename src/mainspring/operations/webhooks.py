@@ -8,10 +8,10 @@ signature by the old one. The query string of its URL may hold a token, so it is
 from collections.abc import Callable
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.access.signing import key_bytes
+from mainspring.domain.connection import Connection, full_url, relative_url
 from mainspring.domain.errors import Forbidden, InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.domain.instant import rfc3339
@@ -19,20 +19,22 @@ from mainspring.domain.name import NAME_LENGTH_MAX, check_name, shown
 from mainspring.domain.notify.delivery import webhook_request
 from mainspring.domain.notify.event_filter import check_types, names_confidential
 from mainspring.domain.notify.subscription import (
+    DESCRIPTION_MAX,
     MASK,
     SECRETS_MAX,
     Subscription,
     SubscriptionKind,
     Webhook,
+    WebhookDraft,
     secret_place,
     target_place,
 )
 from mainspring.domain.run import Outcome
-from mainspring.domain.target import Target, check_url
+from mainspring.domain.target import check_url
 from mainspring.domain.text import check_text
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import connection_of
 from mainspring.operations.subscriptions import (
-    DESCRIPTION_MAX,
     SUBSCRIPTIONS_MAX,
     check_room,
     find_subscription,
@@ -43,24 +45,15 @@ from mainspring.operations.subscriptions import (
 from mainspring.ports.outbound import Caller
 
 
-class WebhookDraft(Struct, frozen=True):
-    """A webhook as its owner describes it. `name` "" takes the host's; `secret` "" keeps the current one."""
-
-    url: str
-    name: str = ""
-    types: tuple[str, ...] = ()
-    description: str = ""
-    enabled: bool = True
-    secret: str = ""
-
-
 async def add_webhook(desk: Desk, draft: WebhookDraft) -> Subscription:
     """Creates a webhook, which receives events from now on. `draft.secret` is required: a `whsec_` secret."""
     there = await check_room(desk, SubscriptionKind.WEBHOOK)
     now = await desk.stores.schedule.now()
     webhook_id = desk.ids.new("whk", now)
-    config = webhook_config(desk, webhook_id, draft, None)
-    name = draft.name or _free_name(_host(check_url(config.url, desk.allow_ports)), {each.name for each in there})
+    connection = await connection_of(desk, draft.connection)
+    config = webhook_config(desk, webhook_id, draft, None, connection)
+    host = connection.name if connection is not None else check_url(config.url, desk.allow_ports).host
+    name = draft.name or _free_name(host, {each.name for each in there})
     name = check_name(name, field="name", kind="webhook")
     webhook = Subscription(webhook_id, desk.tenant_id, name, config, draft.enabled, 1, now, now, now)
     await desk.stores.subscriptions.add_subscription(webhook, told(desk, EventType.WEBHOOK_CREATED, now, webhook))
@@ -79,7 +72,7 @@ async def edit_webhook(desk: Desk, name_or_id: str, edit: Callable[[WebhookDraft
     edited = replace(
         found,
         name=check_name(wanted.name, field="name", kind="webhook"),
-        config=webhook_config(desk, found.id, wanted, _config(found)),
+        config=webhook_config(desk, found.id, wanted, _config(found), await connection_of(desk, wanted.connection)),
     )
     edited = switched(edited, wanted.enabled, now)
     return await put_subscription(desk, edited, told(desk, EventType.WEBHOOK_UPDATED, now, edited), now)
@@ -118,7 +111,9 @@ async def seal_addresses(desk: Desk) -> int:
     return count
 
 
-def webhook_config(desk: Desk, webhook_id: str, draft: WebhookDraft, there: Webhook | None) -> Webhook:
+def webhook_config(
+    desk: Desk, webhook_id: str, draft: WebhookDraft, there: Webhook | None, connection: Connection | None
+) -> Webhook:
     """The webhook of a draft; a new secret goes before existing ones, an unchanged URL stays encrypted."""
     types = check_types(draft.types)
     if names_confidential(types) and not desk.may_administer:
@@ -127,47 +122,50 @@ def webhook_config(desk: Desk, webhook_id: str, draft: WebhookDraft, there: Webh
             "the scope admin; remove such types, or ask an owner",
             scope="admin",
         )
-    shown_as, target = _address(desk, webhook_id, draft.url, there)
+    shown_as, target = _address(desk, webhook_id, draft.url, there, connection)
     secrets = there.secrets if there is not None else ()
     if draft.secret:
         key_bytes(draft.secret)
         new = desk.vault.seal(draft.secret, secret_place(desk.tenant_id, webhook_id))
         secrets = (new, *secrets)[:SECRETS_MAX]
-    return Webhook(shown_as, types, secrets, check_text(draft.description, "description", DESCRIPTION_MAX), target)
+    description = check_text(draft.description, "description", DESCRIPTION_MAX)
+    return Webhook(shown_as, types, secrets, description, target, connection.name if connection else "")
 
 
 def draft_of(webhook: Subscription) -> WebhookDraft:
     config = _config(webhook)
-    return WebhookDraft(config.url, webhook.name, config.types, config.description, webhook.enabled)
+    return WebhookDraft(config.url, webhook.name, config.types, config.description, webhook.enabled, config.connection)
 
 
-def _address(desk: Desk, webhook_id: str, url: str, there: Webhook | None) -> tuple[str, str]:
-    """The shown form of a URL, and the encrypted whole; "" if everything is shown."""
-    if there is not None and url == there.url and (there.target or "?" not in url):
+def _address(
+    desk: Desk, webhook_id: str, url: str, there: Webhook | None, connection: Connection | None
+) -> tuple[str, str]:
+    """The shown form of a URL, and the encrypted whole; "" if everything is shown. Below the base URL of a connection
+    it is stored as a path, which follows the base URL.
+    """
+    is_same = there is not None and there.connection == (connection.name if connection is not None else "")
+    if there is not None and is_same and url == there.url and (there.target or "?" not in url):
         return there.url, there.target
     if MASK in url:
         raise InvalidInput(
             f"url '{shown(url)}' is the shown form of a URL that this webhook does not have; give it in full",
             field="url",
         )
-    target = check_url(url, desk.allow_ports)
-    path, mark, _ = target.url.partition("?")
-    if why := desk.never_called(_host(target)):
+    target = check_url(full_url(url, connection, desk.allow_ports) if connection else url, desk.allow_ports)
+    given = relative_url(target.url, connection.config.base_url) if connection else target.url
+    path, mark, _ = given.partition("?")
+    if why := desk.never_called(target.host):
         raise InvalidInput(f"url {path[:100]!r} is never called: {why}; choose another receiver", field="url")
     if not mark:
         return path, ""
     place = target_place(desk.tenant_id, webhook_id)
-    if there is not None and there.target and desk.vault.open(there.target, place) == target.url:
+    if there is not None and there.target and desk.vault.open(there.target, place) == given:
         return f"{path}?{MASK}", there.target
-    return _sealed(desk, webhook_id, target.url)
+    return _sealed(desk, webhook_id, given)
 
 
 def _sealed(desk: Desk, webhook_id: str, url: str) -> tuple[str, str]:
     return f"{url.partition('?')[0]}?{MASK}", desk.vault.seal(url, target_place(desk.tenant_id, webhook_id))
-
-
-def _host(target: Target) -> str:
-    return target.host_key.rpartition(":")[0]
 
 
 def _free_name(host: str, taken: set[str]) -> str:

@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.event import Event, EventType
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.workflows import find_workflow
 from mainspring.ports.workflows import ExecutionFilter, Published
 from mainspring.workflow.model import Status

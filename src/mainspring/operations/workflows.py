@@ -11,7 +11,7 @@ from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.workflows import Execution, ExecutionFilter, Published, Start
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.difference import differences

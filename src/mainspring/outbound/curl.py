@@ -17,6 +17,7 @@ import socket
 import ssl
 from collections import deque
 from contextlib import suppress
+from typing import NamedTuple
 
 import pycurl
 
@@ -36,8 +37,26 @@ ENTRIES_MAX = 4_096
 LARGE_BODY_BYTES = 65_536  # a pooled handle must not keep more than this
 
 
+# A certificate is only seen in a handshake of its own: not on a kept connection, and not in a resumed session.
+READ_CERTIFICATE: tuple[tuple[int, object], ...] = (
+    (pycurl.OPT_CERTINFO, 1),
+    (pycurl.FRESH_CONNECT, 1),
+    (pycurl.SSL_SESSIONID_CACHE, 0),
+)
+
+
+class WireOptions(NamedTuple):
+    """What one exchange sets beyond the options of its method. Its handle is used once and then closed, so nothing of
+    it reaches another exchange.
+    """
+
+    settings: tuple[tuple[int, object], ...] = ()
+    sends_max: int = 1  # 2 if the first request only asks for a challenge
+    proxy: tuple[str, int] | None = None  # the only address and port that it may connect to
+
+
 class Transfer:
-    """A pooled easy handle and what its current exchange has received."""
+    """An easy handle, pooled or for one exchange, and what its current exchange has received."""
 
     __slots__ = (
         "blocked",
@@ -53,6 +72,8 @@ class Transfer:
         "lost_ports",
         "opened",
         "pool",
+        "proxy",
+        "sends_max",
         "sent",
         "timeout_ms",
         "told",
@@ -60,7 +81,7 @@ class Transfer:
         "url",
     )
 
-    def __init__(self, guard: AddressGuard, pool: "list[Transfer]", lost_ports: set[int]) -> None:
+    def __init__(self, guard: AddressGuard, pool: "list[Transfer] | None", lost_ports: set[int]) -> None:
         self.guard = guard
         self.lost_ports = lost_ports
         self.pool = pool
@@ -75,6 +96,8 @@ class Transfer:
         self.future: asyncio.Future[int] | None = None
         self.opened: socket.socket | None = None
         self.sent = 0
+        self.sends_max = 1
+        self.proxy: tuple[str, int] | None = None
         self.is_fresh = False  # this exchange has opened its own connection
         self.url = ""
         self.timeout_ms = 0
@@ -101,19 +124,23 @@ class Transfer:
             if not self.is_fresh:
                 return SEND
         self.sent += 1
-        return SEND if self.sent == 1 else DO_NOT_SEND
+        return SEND if self.sent <= self.sends_max else DO_NOT_SEND
 
     def open_socket(self, purpose: int, address: tuple[int, int, int, tuple[str, int]]) -> socket.socket | int:
         family, kind, protocol, place = address
         if family not in (socket.AF_INET, socket.AF_INET6):
             self.blocked = "only IPv4 and IPv6 are called"
             return NO_SOCKET
-        refusal = self.guard.refusal(place[0], place[1])
+        # The guard has judged the target of a proxied call; the proxy itself is the operator's.
+        refusal = self.guard.refusal(place[0], place[1]) if self.proxy is None else self._other_than_proxy(place)
         if refusal is not None:
             self.blocked = refusal
             return NO_SOCKET
         self.opened = socket.socket(family, kind, protocol)
         return self.opened
+
+    def _other_than_proxy(self, place: tuple[str, int]) -> str | None:
+        return None if place[:2] == self.proxy else f"{place[0]} is not the proxy of the connection"
 
     def prepare_socket(self, fd: int, purpose: int) -> int:
         """pycurl gives libcurl a copy of the socket, `fd`, that child processes would inherit."""
@@ -149,7 +176,7 @@ class CurlMulti:
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
         self._lost_ports: set[int] = set()  # local ports of kept connections that their peers have closed
         self._pools: dict[tuple[str, bool], list[Transfer]] = {}
-        self._transfers: list[Transfer] = []
+        self._transfers: set[Transfer] = set()
         self._entries: dict[str, str] = {}  # addresses that libcurl was given for a host:port
         self._queue: deque[asyncio.Future[None]] = deque()
         self._active = 0
@@ -169,6 +196,7 @@ class CurlMulti:
         entry: str = "",
         timeout_ms: int,
         cap: int,
+        options: WireOptions | None = None,
     ) -> tuple[int, Transfer]:
         """Returns libcurl's code (0: complete) and the transfer, to be read and then returned with `release`.
 
@@ -179,8 +207,11 @@ class CurlMulti:
         """
         while self._active >= self._connections_max:
             await self._wait_for_place()
-        pool = self._pools.get((method, body is not None))
-        transfer = pool.pop() if pool else self._new_transfer(method, body is not None)
+        if options is None:
+            pool = self._pools.get((method, body is not None))
+            transfer = pool.pop() if pool else self._new_transfer(method, body is not None)
+        else:
+            transfer = self._new_transfer(method, body is not None, options)
         curl = transfer.curl
         if url != transfer.url:
             curl.setopt(pycurl.URL, url)
@@ -208,7 +239,10 @@ class CurlMulti:
             raise
 
     def release(self, transfer: Transfer) -> None:
-        """Returns a transfer to the pool. Its data must not be read afterwards."""
+        """Returns a transfer to the pool, or closes it. Its data must not be read afterwards."""
+        if transfer.pool is None:
+            self._close(transfer)
+            return
         transfer.head.clear()
         transfer.body.clear()
         transfer.bytes_seen = 0
@@ -229,7 +263,7 @@ class CurlMulti:
             self._timer.cancel()
         for place in self._queue:
             place.cancel()
-        for transfer in self._transfers:
+        for transfer in tuple(self._transfers):
             if (future := transfer.future) is not None:
                 self._retire(transfer)
                 future.cancel()
@@ -241,10 +275,17 @@ class CurlMulti:
         self._transfers.clear()
         self._sockets.close()
 
-    def _new_transfer(self, method: str, has_body: bool) -> Transfer:
-        """A handle with every option set that is the same for all exchanges of this method."""
-        transfer = Transfer(self._guard, self._pools.setdefault((method, has_body), []), self._lost_ports)
-        self._transfers.append(transfer)
+    def _close(self, transfer: Transfer) -> None:
+        if transfer in self._transfers:  # otherwise everything was closed meanwhile
+            self._transfers.discard(transfer)
+            transfer.curl.close()
+            transfer.curl.transfer = None
+
+    def _new_transfer(self, method: str, has_body: bool, options: WireOptions | None = None) -> Transfer:
+        """A handle with every option set that is the same for all exchanges of this method, and with `options`."""
+        pool = self._pools.setdefault((method, has_body), []) if options is None else None
+        transfer = Transfer(self._guard, pool, self._lost_ports)
+        self._transfers.add(transfer)
         setopt = transfer.curl.setopt
         setopt(pycurl.HEADERFUNCTION, transfer.head.append)
         setopt(pycurl.WRITEFUNCTION, transfer.receive)
@@ -272,6 +313,10 @@ class CurlMulti:
             setopt(pycurl.POST, 1)
         if method not in ("GET", "HEAD") and not (method == "POST" and has_body):
             setopt(pycurl.CUSTOMREQUEST, method)
+        if options is not None:
+            for option, value in options.settings:
+                setopt(option, value)
+            transfer.sends_max, transfer.proxy = options.sends_max, options.proxy
         return transfer
 
     def _set_entry(self, transfer: Transfer, host_key: str, entry: str) -> None:

@@ -141,7 +141,7 @@ def new_key() -> bytes:
 
 
 def parse_keys(text: str) -> tuple[bytes, ...]:
-    """The keys in a text, apart by commas or white space, each once; none where one of them is no key."""
+    """The keys in a text, apart by commas or white space, each once; empty if one of them is not a key."""
     keys: dict[bytes, None] = {}
     for word in text.replace(",", " ").split():
         try:

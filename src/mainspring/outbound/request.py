@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.instant import rfc3339
+from mainspring.domain.kinds.http import reads_certificate
 from mainspring.domain.run import HttpAction, Request
 from mainspring.domain.target import HEADERS_MAX, HIDDEN_QUERY, Target, check_header, check_url
 from mainspring.outbound.signing import signature_header
@@ -38,6 +39,8 @@ class RequestTemplate(msgspec.Struct, frozen=True):
     confidential_lines: tuple[Line, ...]  # stay with their origin
     body_lines: tuple[Line, ...]  # describe the body; dropped with it
     secrets: tuple[tuple[str, str], ...]  # name, encrypted value; stay with their origin
+    follows_redirects: bool = False
+    wants_certificate: bool = False
 
 
 class PreparedRequest(msgspec.Struct, frozen=True):
@@ -87,8 +90,9 @@ def template_for(action: HttpAction, allow_ports: frozenset[int]) -> RequestTemp
     # Decrypted with each call: it is encrypted for one endpoint, and a template serves all with the same action.
     target = check_url(action.url.removesuffix(HIDDEN_QUERY) if action.query else action.url, allow_ports)
     return RequestTemplate(
-        target, method, body, tuple(open_lines), tuple(confidential), tuple(body_lines), tuple(secrets)
-    )
+        target, method, body, tuple(open_lines), tuple(confidential), tuple(body_lines), tuple(secrets),
+        action.redirects_max > 0, reads_certificate(action),
+    )  # fmt: skip
 
 
 def prepare_request(
@@ -115,7 +119,7 @@ def prepare_request(
         lines = [*open_lines, *plan.confidential_lines, *secret_lines]
     if signing_keys:
         lines.append(_signature_line(signing_keys, request.slot_id, timestamp, plan.body or b""))
-        if request.action.redirects_max > 0 and plan.body is not None:
+        if plan.follows_redirects and plan.body is not None:
             bodiless_signature = _signature_line(signing_keys, request.slot_id, timestamp, b"")
     return PreparedRequest(target, plan.method, plan.body, lines, open_lines, plan.body_lines, bodiless_signature)
 

@@ -139,6 +139,8 @@ class AesVault:
             )
         try:
             data = urlsafe_b64decode(payload)
+            if urlsafe_b64encode(data).decode("ascii") != payload:
+                raise ValueError  # the decoder skips what is not base64, and what follows the padding
             return cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], context.encode()).decode()
         except (InvalidTag, ValueError, binascii.Error):
             raise Misconfigured(

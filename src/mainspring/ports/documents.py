@@ -5,11 +5,14 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from mainspring.domain.calendar import Calendar
+from mainspring.domain.connection import Connection
 from mainspring.domain.endpoint import Endpoint, Job
 from mainspring.domain.event import Event
 from mainspring.domain.notify.subscription import Subscription
 from mainspring.domain.rules.judge import StoredRule
 from mainspring.domain.schedule.changes import Act
+from mainspring.domain.schedule.maintenance import MaintenanceWindow
 from mainspring.workflow.model import Workflow
 
 
@@ -30,10 +33,16 @@ class Changeset(Struct, frozen=True):
 
     `acts` are by endpoint id, `freed` give up their names, and `check_jobs` gets the tenant's jobs before anything is
     written, to raise if they changed. `rules` are written as a whole, each with its position among those of its owner.
-    Changed subscriptions carry the version after the one that was read. `workflow_sources` maps a workflow's name to
-    its source; "": none.
+    Changed connections, calendars, subscriptions and windows carry the version after the one that was read.
+    `workflow_sources` maps a workflow's name to its source; "": none.
     """
 
+    new_connections: Sequence[Connection] = ()
+    changed_connections: Sequence[Connection] = ()
+    deleted_connections: Sequence[str] = ()
+    new_calendars: Sequence[Calendar] = ()
+    changed_calendars: Sequence[Calendar] = ()
+    deleted_calendars: Sequence[str] = ()
     new_jobs: Sequence[Job] = ()
     changed_jobs: Sequence[Job] = ()
     acts: Mapping[str, Act] = {}
@@ -44,6 +53,9 @@ class Changeset(Struct, frozen=True):
     new_subscriptions: Sequence[Subscription] = ()
     changed_subscriptions: Sequence[Subscription] = ()
     deleted_subscriptions: Sequence[str] = ()
+    new_windows: Sequence[MaintenanceWindow] = ()
+    changed_windows: Sequence[MaintenanceWindow] = ()
+    deleted_windows: Sequence[str] = ()
     publications: Sequence[Publication] = ()
     workflow_sources: Mapping[str, str] = {}
     actor: str = ""
@@ -58,7 +70,8 @@ class DocumentStore(Protocol):
         """Writes jobs, then acts on locked rows with the store's now, then the rest: one transaction, all or nothing.
 
         Names may be swapped in a circle. Raises Conflict if a name is taken in the end, NotFound if an endpoint of
-        `acts` is gone, ChangedMeanwhile if a subscription or a workflow changed, and whatever an act raises.
+        `acts` is gone, ChangedMeanwhile if a connection, a calendar, a subscription, a window or a workflow changed,
+        and whatever an act raises.
         """
 
     async def workflow_sources(self, tenant_id: str) -> dict[str, str]:

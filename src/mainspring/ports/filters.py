@@ -8,12 +8,13 @@ from msgspec import Struct
 from mainspring.domain.run import Run, RunTrigger
 
 StatusFilter = Literal[
-    "running", "success", "failure", "timeout", "blocked", "abandoned", "superseded", "unknown", "missed", "failed"
-]
+    "running", "success", "failure", "timeout", "blocked", "abandoned", "retried", "superseded", "unknown", "missed",
+    "failed",
+]  # fmt: skip
 """A status of a run, or any of those with which a call failed."""
 
 StateFilter = Literal[
-    "active", "paused", "job-paused", "parked", "deferred", "archived", "running", "failing", "adapting"
+    "active", "paused", "job-paused", "parked", "deferred", "done", "archived", "running", "failing", "adapting"
 ]
 """A state, or what an endpoint does besides: `adapting` is with a hint in force."""
 

@@ -23,6 +23,7 @@ from mainspring.domain.rules.judge import (
     StoredRule,
 )
 from mainspring.domain.rules.run_window import RunWindow
+from mainspring.domain.schedule.changes import Advice, Change
 
 
 class RuleRevision(Struct, frozen=True):
@@ -64,6 +65,13 @@ class PlannerStore(Protocol):
         False, having written nothing, if another planner moved the cursor first.
         """
 
+    async def commit_advice(self, tenant_id: str, endpoint_id: str, advice: Advice) -> Change | None:
+        """Like `change_endpoints`, for advice to one endpoint. None if it does not exist.
+
+        Here and in `commit_page` the modes stay as they are until the change is written: after `set_mode` returned,
+        nothing is committed under the old mode.
+        """
+
     async def wait_for_runs(self, timeout_s: float) -> None:
         """Returns soon after something was recorded, or after `timeout_s`. May also return early."""
 
@@ -79,8 +87,10 @@ class PlannerStore(Protocol):
     async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
         """Removes rules; returns how many there were."""
 
-    async def rules(self, tenant_id: str, job_id: str | None = None) -> list[RuleRevision]:
-        """In the order in which they were written."""
+    async def rules(
+        self, tenant_id: str, job_id: str | None = None, endpoint_id: str | None = None
+    ) -> list[RuleRevision]:
+        """Rules of a tenant, a job with its endpoints, or one endpoint, in the order in which they were written."""
 
     async def modes(self) -> dict[str, str]:
         """Scopes in which the planner is not live: `all`, `tenant:ID` or `endpoint:ID`."""

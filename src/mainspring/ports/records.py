@@ -1,6 +1,6 @@
 """Ports of runs and events, of lists and overviews, and of responses stored for repeated requests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -10,6 +10,7 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.health import RunResult
 from mainspring.domain.run import Body, Outcome, Run
+from mainspring.domain.templates import PastRun
 from mainspring.ports.filters import (
     EndpointListFilter,
     RunListFilter,
@@ -39,6 +40,13 @@ class RunStore(Protocol):
         """Newest first, without bodies."""
 
     async def body(self, tenant_id: str, run_id: str) -> Body | None: ...
+
+    async def past_runs(
+        self, tenant_id: str, endpoint_id: str, before: datetime, wanted: Collection[str]
+    ) -> dict[str, PastRun]:
+        """Of `previous` and `last_success`, those that are wanted and exist: the newest call of an earlier slot than
+        `before`, and the newest that succeeded. Test runs are left out, and so is what is not among the last 200 runs.
+        """
 
     async def add_test_run(self, run: Run, outcome: Outcome, events: Sequence[Event]) -> None:
         """Records a run that changes no schedule state."""

@@ -1,6 +1,6 @@
 """Port of the scheduler: claim due endpoints, record results, release slots."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -16,7 +16,8 @@ class ClaimBatch(Struct, frozen=True):
 
     `now` is when due endpoints were determined, `handed_at` when the batch left the store, after the transaction.
     `more` says that due work was left behind although places were free (a limit or a lock blocked some, or finished
-    rows made room): claim again at once. `next_due_at` is None if nothing is planned at all.
+    rows made room): claim again at once. `next_due_at` is None if nothing is planned at all. `is_waiting` says that
+    endpoints are due that could not start: a place that becomes free may be theirs.
     """
 
     now: datetime
@@ -24,6 +25,7 @@ class ClaimBatch(Struct, frozen=True):
     claims: tuple[Claim, ...] = ()
     next_due_at: datetime | None = None
     more: bool = False
+    is_waiting: bool = False
 
 
 class FinishReport(Struct, frozen=True):
@@ -37,6 +39,18 @@ class FinishReport(Struct, frozen=True):
 
 class ScheduleStore(Protocol):
     """What the scheduler worker needs."""
+
+    @property
+    def breaks(self) -> int:
+        """How often the connection to the database broke, or led to another server than before.
+
+        After a break, a claim may have been committed whose answer was lost, and a server that took over may lack what
+        the previous one acknowledged: `release_strays` puts both right.
+        """
+
+    @property
+    def pace_s(self) -> float:
+        """How far apart claims of this process should be, so that several slots share the cost of a transaction."""
 
     async def claim_due(
         self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, slow: SlowRoom | None = None
@@ -60,6 +74,12 @@ class ScheduleStore(Protocol):
         """Releases unfinished slots whose epoch is still the claim's.
 
         They are due immediately for any worker; at-most-once slots end as unknown.
+        """
+
+    async def release_strays(self, worker: str, running: Collection[str]) -> int:
+        """Releases the slots leased to `worker` whose runs are not among `running`; returns how many.
+
+        Must not be called while a claim of the same worker is under way.
         """
 
     async def expire_hints(self, limit: int) -> int:

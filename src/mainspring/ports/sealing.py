@@ -11,7 +11,10 @@ class SealedKind(StrEnum):
     ENDPOINT = "endpoint"  # its secret headers and its query string
     SIGNING_KEY = "signing key"
     SUBSCRIPTION = "subscription"  # the secrets and the URL of a webhook, the targets of an alert's destinations
+    CONNECTION = "connection"  # its secret and its client key
+    CONNECTION_TOKEN = "connection token"
     SECOND_FACTOR = "second factor"
+    PING_URL = "ping URL"
     ANSWER = "kept answer"  # to a request with an Idempotency-Key, and the request
 
 

@@ -3,10 +3,16 @@
 from msgspec import Struct
 
 from mainspring.ports.accounts import AccountStore, AuditStore, CredentialStore
+from mainspring.ports.calendars import CalendarStore
+from mainspring.ports.callbacks import CallbackStore
+from mainspring.ports.calls import CallStore
 from mainspring.ports.clock import ClockStore
+from mainspring.ports.connections import ConnectionStore
 from mainspring.ports.documents import DocumentStore
 from mainspring.ports.endpoints import EndpointStore
+from mainspring.ports.maintenance import MaintenanceStore
 from mainspring.ports.notifications import OutboxStore, SubscriptionStore
+from mainspring.ports.pings import PingStore
 from mainspring.ports.planner import PlannerStore, ProposalStore, SessionStore
 from mainspring.ports.presence import PresenceStore
 from mainspring.ports.records import IdempotencyStore, ListStore, RunStore
@@ -23,6 +29,7 @@ class Stores(Struct, frozen=True):
     endpoints: EndpointStore
     runs: RunStore
     upkeep: UpkeepStore
+    maintenance: MaintenanceStore
     configuration: DocumentStore
     accounts: AccountStore
     credentials: CredentialStore
@@ -38,3 +45,8 @@ class Stores(Struct, frozen=True):
     presence: PresenceStore
     clock: ClockStore
     proposals: ProposalStore
+    pings: PingStore
+    callbacks: CallbackStore
+    connections: ConnectionStore
+    calls: CallStore
+    calendars: CalendarStore

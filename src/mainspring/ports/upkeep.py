@@ -1,20 +1,53 @@
 """Port of upkeep: retention, waiting work, and facts about the database."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from msgspec import Struct
 
+from mainspring.domain.instant import EPOCH
 from mainspring.domain.schedule.queue import Queue
 
 LIMITS = "limits"  # the installation's value with the limits in force, as JSON
+MOVED_TO = "moved_to"  # where an installation is that has left this database
+MOVE = "move"  # how far a move to this database has come
+DRAIN_UNTIL = "drain_until"  # until when schedulers start no run, in microseconds since 1970: a move is about to end
 
 
 class Retention(Struct, frozen=True):
+    """From when on history is kept. What is removed in partitions may stay longer, by the span of a partition."""
+
     runs_before: datetime
     bodies_before: datetime
     events_before: datetime
     runs_per_endpoint_max: int
+    events_span: timedelta = timedelta(days=1)  # after which a new partition of events begins
+    done_before: datetime = EPOCH  # endpoints whose single run was before are removed
+
+
+class HistoryPartition(Struct, frozen=True):
+    """A table with the runs or events of a span of time, which is removed as a whole.
+
+    `is_leaving`: its removal began earlier, and its rows cannot be read any more. An empty one has no times.
+    """
+
+    table: str  # run | event
+    name: str
+    from_at: datetime | None
+    until_at: datetime | None
+    is_leaving: bool = False
+
+
+class RunRoom(Struct, frozen=True):
+    """Up to when there are partitions for runs without a gap; None: not needed, or the present one is missing."""
+
+    now: datetime
+    until_at: datetime | None
+    is_needed: bool = True
+
+    @property
+    def seconds(self) -> float:
+        return (self.until_at - self.now).total_seconds() if self.until_at else 0.0
 
 
 class Swept(Struct, frozen=True):
@@ -78,8 +111,26 @@ class StoreFacts(Struct, frozen=True):
     owns_tables: bool = False
 
 
+class Replication(Struct, frozen=True):
+    """The servers of the database: each host with its role (primary, standby, unreachable), and who follows.
+
+    `synchronous`: a commit waits until a standby has stored it. `standbys` are those connected to the primary now.
+    """
+
+    roles: tuple[tuple[str, str], ...] = ()
+    synchronous: bool = False
+    standbys: int = 0
+
+    @property
+    def primaries(self) -> list[str]:
+        return [host for host, role in self.roles if role == "primary"]
+
+
 class UpkeepStore(Protocol):
     """What the janitor and the watchdog need."""
+
+    async def replication(self) -> Replication:
+        """The servers that the database URL names; connects to each of them. A file has none."""
 
     async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
         """Closes `running` rows whose lease ended that long ago as `timeout`, with an event each; never a live one."""
@@ -89,6 +140,24 @@ class UpkeepStore(Protocol):
 
     async def sweep(self, keep: Retention, batch: int) -> Swept:
         """Removes at most `batch` rows past their retention; call again until it reports done."""
+
+    async def make_room(self, keep: Retention) -> RunRoom:
+        """Makes partitions ahead of the runs to come, and begins a new partition of events if it is time to."""
+
+    async def run_room(self) -> RunRoom:
+        """Up to when there are partitions for runs; makes none."""
+
+    async def expired_partitions(self, keep: Retention) -> tuple[HistoryPartition, ...]:
+        """Partitions past their retention, oldest first; none with a run in flight. SQLite has no partitions."""
+
+    async def remove_partition(self, partition: HistoryPartition) -> bool:
+        """Removes a partition with all its rows; False if a transaction uses it; call again to continue.
+
+        No claim waits for it, however long a reader of the partition takes.
+        """
+
+    async def analyze_history(self) -> None:
+        """Counts the rows of partitioned tables for the query planner. Autovacuum does not."""
 
     async def backlog(self, late_ms: int) -> Backlog:
         """Endpoints overdue by more than `late_ms` and not leased."""
@@ -121,5 +190,9 @@ class UpkeepStore(Protocol):
     async def newer_schema(self) -> str | None:
         """What to do about a schema that is newer than this program; None if it is not."""
 
-    async def check_identity(self) -> None:
-        """Raises Misconfigured if the database is not the one that was opened: its file was deleted or replaced."""
+    async def check_identity(self) -> float:
+        """For how many seconds no run should start: more than 0 shortly before the installation moves elsewhere.
+
+        Raises Misconfigured if this is not the database of the installation any more: it has moved, or the file was
+        deleted or replaced.
+        """

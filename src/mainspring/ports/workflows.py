@@ -60,7 +60,7 @@ class TickStore(Protocol):
         self, lead: Lead, turns: TickRun, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
         """Takes the turns of a tick and writes their results and events in one transaction, if (epoch, tick) is still
-        the lead's; extends the lease.
+        the lead's; extends the lease. Removes the executions that the tick records as gone.
 
         Returns the next lead, or None, having written nothing, if another writer has the partition.
         """

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import LIMIT_MS_MIN, EndpointConfig, with_inputs
 from mainspring.domain.instant import rfc3339
-from mainspring.domain.notify.subscription import DestinationKind
+from mainspring.domain.notify.subscription import AlertDraft, DestinationKind
 from mainspring.domain.run import HttpAction
 from mainspring.domain.schedule.hint import HINT_INTERVAL_MS_MIN
 from mainspring.operations import endpoints
-from mainspring.operations.alerts import AlertDraft, add_alert
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.alerts import add_alert
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import send_event
 from mainspring.operations.rules import add_rules, find_owner
 from mainspring.operations.workflows import publish_workflow, start_execution
@@ -65,7 +65,7 @@ async def furnish(desk: Desk, shop: Shop, messengers: Mapping[DestinationKind, M
     for name, target in shop.scenario.endpoints.items():
         rules = [_compressed(rule, shop.speed) for rule in target.rules]
         await add_rules(desk, await find_owner(desk, name, None), rules)
-    draft = AlertDraft("pager", (f"{shop.url}/pager",), failures=2, job=JOB, cooldown=_scaled("5m", shop.speed))
+    draft = AlertDraft("pager", (f"{shop.url}/pager",), failures=2, job=JOB, cooldown_ms=_scaled("5m", shop.speed))
     await add_alert(desk, messengers, replace(draft, description="To the demo's own receiver, once per cooldown."))
     await publish_workflow(desk, _workflow(shop))
 

@@ -22,6 +22,25 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
         self._now_s += seconds
 
 
+class PlayedTime:
+    """How much time passed in one simulation after the other; another thread may ask meanwhile."""
+
+    def __init__(self) -> None:
+        self._ended_s = 0.0
+        self._loop: SimulatedLoop | None = None
+
+    @property
+    def seconds(self) -> int:
+        return int(self._ended_s + (0.0 if self._loop is None else self._loop.time()))
+
+    def new_loop(self) -> SimulatedLoop:
+        """The loop of the next simulation."""
+        if self._loop is not None:
+            self._ended_s += self._loop.time()
+        self._loop = SimulatedLoop()
+        return self._loop
+
+
 class _LeapingSelector(selectors.BaseSelector):
     """Advances the clock to the next timer where a real selector would sleep."""
 

@@ -10,6 +10,7 @@ checks:
 """
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -146,6 +147,7 @@ def read_scenario(text: str, where: str) -> Scenario:
     return scenario
 
 
+@lru_cache(maxsize=1024)
 def milliseconds(text: str, field_name: str) -> int:
     return parse_duration_ms(text, field=field_name)
 

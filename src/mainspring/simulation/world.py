@@ -16,7 +16,7 @@ from random import Random
 from typing import Any, TypeVar, cast
 
 import msgspec
-import structlog
+from msgspec.structs import replace
 
 from mainspring.domain.advice.authority import advise_pause
 from mainspring.domain.endpoint import Endpoint, EndpointConfig, Tenant, with_inputs
@@ -28,11 +28,12 @@ from mainspring.domain.schedule.cron import CRON
 from mainspring.domain.schedule.finish import Finished
 from mainspring.observe import Metrics
 from mainspring.operations import endpoints as operations
-from mainspring.operations.endpoints import Desk
-from mainspring.operations.rules import add_rules, find_owner
+from mainspring.operations.context import Desk
+from mainspring.operations.rules import RuleOwner, add_rules, find_owner
 from mainspring.ports.schedule import FinishReport
 from mainspring.ports.stores import Stores
-from mainspring.simulation.loop import SimulatedLoop
+from mainspring.simulation.loop import PlayedTime
+from mainspring.simulation.quiet import quiet
 from mainspring.simulation.scenario import Scenario, ScenarioTarget, milliseconds
 from mainspring.simulation.targets import answer_at
 from mainspring.simulation.trace import Trace, read_trace, until_shown
@@ -48,9 +49,13 @@ TENANT, JOB = "default", "simulation"
 CHANGING = frozenset({"change_endpoints", "add_endpoint", "put_tenant", "commit_page", "release", "expire_hints"})
 
 
-def play(scenario: Scenario, seed: int = 1, url: str = IN_MEMORY) -> Trace:
-    """Runs the whole scenario and returns its trace. `url` may name an empty PostgreSQL database instead."""
-    with _quiet(), asyncio.Runner(loop_factory=SimulatedLoop) as runner:
+def play(scenario: Scenario, seed: int = 1, url: str = IN_MEMORY, played: PlayedTime | None = None) -> Trace:
+    """Runs the whole scenario and returns its trace. `url` may name an empty PostgreSQL database instead.
+
+    `played` tells another thread meanwhile how far it is.
+    """
+    time = played or PlayedTime()
+    with quiet(), asyncio.Runner(loop_factory=time.new_loop) as runner:
         return runner.run(_play(scenario, seed, url))
 
 
@@ -144,11 +149,17 @@ class World:
                         desk, name, lambda now: None, "asleep until woken", advice_may_resume=True
                     )
                 self.endpoints[endpoint.id] = endpoint
+        if self.has_rules:
+            await self._add_rules(desk, await find_owner(desk, None, JOB))
+
+    async def _add_rules(self, desk: Desk, job: RuleOwner) -> None:
+        """Reads the job once: a thousand endpoints have a thousand siblings each."""
+        members = {member.name: member for member in job.members}
         for entry, target in self.scenario.endpoints.items():
             for name in self.scenario.names_of(entry) if target.rules else ():
-                await add_rules(desk, await find_owner(desk, name, None), target.rules)
+                await add_rules(desk, replace(job, endpoint=members[name]), target.rules)
         if self.scenario.rules:
-            await add_rules(desk, await find_owner(desk, None, JOB), self.scenario.rules)
+            await add_rules(desk, job, self.scenario.rules)
 
     def background_tasks(self, desk: Desk) -> list[Coroutine[object, object, None]]:
         """Everything that runs at the same time."""
@@ -360,6 +371,9 @@ class _Remote:
 class _ProcessPort:
     """A port as one process has it."""
 
+    pace_s = 0.0  # simulated time passes for calls only
+    breaks = 0  # a connection never breaks, so there are no strays to look for before each claim
+
     def __init__(
         self, port: object, world: World, life: ProcessLife, changed: asyncio.Event, finished: asyncio.Event
     ) -> None:
@@ -475,18 +489,3 @@ async def _random_act(desk: Desk, chance: Random, name: str) -> None:
             await operations.resume_endpoint(desk, name)
         case _:
             await operations.clear_hints(desk, name)
-
-
-class _quiet:  # noqa: N801 - used like a function
-    """Suppresses the log of a simulation's workers: their time is simulated."""
-
-    def __enter__(self) -> None:
-        self._before = structlog.get_config()
-        structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
-
-    def __exit__(self, *fault: object) -> None:
-        structlog.configure(**self._before)
-
-
-def _drop(logger: object, name: str, event: object) -> Any:  # structlog's own signature
-    raise structlog.DropEvent

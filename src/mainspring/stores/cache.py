@@ -2,7 +2,7 @@
 
 A revision grows with every write of an endpoint, by whomever. A value is only ever used where the row still has its
 revision, compared when it is locked or by the write itself: so the cache saves reading and decoding, and what is stale
-is never acted on.
+is never acted on. Revisions are those of one server: after a failover the cache must be empty.
 """
 
 from collections.abc import Iterable, Mapping

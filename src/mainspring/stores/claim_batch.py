@@ -21,6 +21,7 @@ from mainspring.domain.schedule.changes import Change, expire_hints
 from mainspring.domain.schedule.claim import Claim, Claimant, Closing, Transition, admit, end_lost, give_back
 from mainspring.domain.schedule.finish import Finished, settle
 from mainspring.domain.schedule.governor import CronReader
+from mainspring.domain.schedule.maintenance import WindowSpan
 from mainspring.failpoints import is_on
 from mainspring.ports.outbound import Ids
 from mainspring.ports.schedule import FinishReport
@@ -36,6 +37,7 @@ from mainspring.stores.rows import (
 )
 
 Row = tuple[object, ...]
+NO_WINDOWS: Mapping[str, tuple[WindowSpan, ...]] = {}
 USAGE_KEPT = timedelta(days=400)  # a year of months to look back on
 
 
@@ -50,6 +52,7 @@ class Batch:
     runs: list[Row] = field(default_factory=list)
     results: list[Row] = field(default_factory=list)
     closed: list[tuple[str, str, str, str]] = field(default_factory=list)  # tenant, run, status, error
+    marked: list[tuple[str, str, str]] = field(default_factory=list)  # maintenance, tenant, run
     events: list[Event] = field(default_factory=list)
     endpoints: list[Endpoint] = field(default_factory=list)  # as they are after the write
 
@@ -79,8 +82,9 @@ def admit_all(
     ids: Ids,
     cron: CronReader,
     codec: Codec = as_it_is,
+    windows: Mapping[str, tuple[WindowSpan, ...]] = NO_WINDOWS,
 ) -> tuple[list[Claim], Batch, Counter[str]]:
-    """The claims, the rows they write, and how many runs each tenant starts."""
+    """The claims, the rows they write, and how many runs each tenant starts. `windows` are open now, by tenant."""
     started: Counter[str] = Counter()
     claims: list[Claim] = []
     batch = Batch(codec)
@@ -88,21 +92,29 @@ def admit_all(
         tenant = tenants[endpoint.tenant_id]
         quota = tenant.runs_per_month
         over_quota = quota is not None and tenant.runs_this_month + started[tenant.id] >= quota
-        by = Claimant(worker, lease_margin_ms, ids.new("run", now), tenant.signing_keys, over_quota)
+        by = Claimant(
+            worker, lease_margin_ms, ids.new("run", now), tenant.signing_keys, over_quota, windows.get(tenant.id, ())
+        )
         try:
             transition = admit(endpoint, now, by, cron)
         except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
             transition = faulty(endpoint, now, fault)
         if transition.claim is not None:
-            started[tenant.id] += 1
+            started[tenant.id] += endpoint.waiting is None  # an accepted run was counted when it started
             claims.append(transition.claim)
         _add_transition(batch, endpoint, transition)
     return claims, batch, started
 
 
 def settle_all(
-    batch: Sequence[Finished], locked: Iterable[Endpoint], now: datetime, cron: CronReader, codec: Codec = as_it_is
+    batch: Sequence[Finished],
+    locked: Iterable[Endpoint],
+    now: datetime,
+    cron: CronReader,
+    codec: Codec = as_it_is,
+    windows: Mapping[str, tuple[WindowSpan, ...]] = NO_WINDOWS,
 ) -> tuple[Batch, FinishReport]:
+    """`windows` were open at any time since the first of the runs started, by tenant."""
     current = {endpoint.id: endpoint for endpoint in locked}
     rows = Batch(codec)
     recorded: list[str] = []
@@ -112,7 +124,8 @@ def settle_all(
     for finished in batch:
         claim = finished.claim
         old = current.get(claim.endpoint.id)
-        settlement = settle(old, finished, now, cron, fenced=fenced)
+        open_ = windows.get(claim.endpoint.tenant_id, ()) if windows else ()
+        settlement = settle(old, finished, now, cron, windows=open_, fenced=fenced)
         new = settlement.endpoint
         (recorded if settlement.is_repeat or new is not None else superseded).append(claim.run_id)
         if settlement.is_repeat:
@@ -123,6 +136,8 @@ def settle_all(
             due = new.manual_at or new.next_run_at
             if due is not None and (next_due_at is None or due < next_due_at):
                 next_due_at = due
+        if settlement.maintenance:
+            rows.marked.append((settlement.maintenance, claim.endpoint.tenant_id, claim.run_id))
         rows.results.append(result_values(claim, settlement.status, finished, codec))
         rows.events.extend(settlement.events)
     return rows, FinishReport(tuple(recorded), tuple(superseded), next_due_at)
@@ -132,8 +147,8 @@ def release_all(
     claims: Sequence[Claim], locked: Iterable[Endpoint], now: datetime, cron: CronReader, codec: Codec = as_it_is
 ) -> Batch:
     """Runs that a worker gives back, where they are still its own."""
-    epochs = {claim.endpoint.id: claim.epoch for claim in claims}
-    held = [each for each in locked if each.is_running and each.claim_epoch == epochs.get(each.id)]
+    running = {claim.run_id for claim in claims}
+    held = [each for each in locked if each.is_running and each.run_id in running]
     return give_back_all(held, now, cron, codec)
 
 
@@ -193,7 +208,7 @@ def month_of(now: datetime) -> str:
 
 def _add_transition(batch: Batch, old: Endpoint, transition: Transition) -> None:
     new = transition.endpoint
-    if transition.claim is not None and new == replace(
+    if transition.opened is not None and new == replace(
         old,
         slot_at=new.slot_at,
         trigger=new.trigger,

@@ -7,8 +7,11 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import Event
 from mainspring.ports.documents import ChangedMeanwhile, Changeset
+from mainspring.stores.calendars import calendar_values, changed_calendar_values
+from mainspring.stores.connections import changed_connection_values, connection_values
 from mainspring.stores.endpoints import changed_job_values, endpoint_row, read_jobs
 from mainspring.stores.events import EventReader, add_events
+from mainspring.stores.maintenance import insert_window, update_window
 from mainspring.stores.notification_rows import changed_values, subscription_values
 from mainspring.stores.notifications import begin_outbox, erase_subscription
 from mainspring.stores.planner import begin_judging
@@ -20,7 +23,7 @@ from mainspring.stores.workflows import add_version
 
 class SqlDocumentStore:
     def __init__(self, database: Database, events: EventReader, wake: Callable[[], None]) -> None:
-        """`wake` tells a waiting scheduler of this process that a schedule moved."""
+        """`wake` tells a waiting scheduler of this process that a schedule or a maintenance window changed."""
         self._db = database
         self._events = events
         self._wake = wake
@@ -46,19 +49,40 @@ class SqlDocumentStore:
         changeset.check_jobs(await read_jobs(session, tenant_id))
         await session.run_many("put_job", [changed_job_values(job) for job in changeset.changed_jobs])
         await session.run_many("add_job", [job_values(job) for job in changeset.new_jobs])
+        await _apply_connections(session, changeset)
+        await _apply_calendars(session, changeset)
         before, after, events = await _change_endpoints(session, tenant_id, changeset)
         added = changeset.new_endpoints
         await session.run_many("add_endpoint", [config_values(each) for each in added])
         await session.run_many("add_schedule", [(e.id, e.tenant_id, e.host, *state_values(e)) for e in added])
         await _apply_rules(session, tenant_id, changeset)
         await _apply_subscriptions(session, tenant_id, changeset)
+        await _apply_windows(session, tenant_id, changeset)
         await _apply_workflows(session, tenant_id, changeset)
+        for connection_id in changeset.deleted_connections:
+            await session.run("delete_connection", tenant_id, connection_id)
+        for calendar_id in changeset.deleted_calendars:
+            await session.run("delete_calendar", tenant_id, calendar_id)
         await add_events(session, [*changeset.events, *events], before, [*after, *added])
         await session.notify()
 
     async def workflow_sources(self, tenant_id: str) -> dict[str, str]:
         async with self._db.reading(tenant_id) as session:
             return {str(row[0]): str(row[1]) for row in await session.rows("workflow_sources", tenant_id)}
+
+
+async def _apply_connections(session: Session, changeset: Changeset) -> None:
+    for changed in changeset.changed_connections:
+        if not await session.run("put_connection", *changed_connection_values(changed)):
+            raise ChangedMeanwhile
+    await session.run_many("add_connection", [connection_values(new) for new in changeset.new_connections])
+
+
+async def _apply_calendars(session: Session, changeset: Changeset) -> None:
+    for changed in changeset.changed_calendars:
+        if not await session.run("put_calendar", *changed_calendar_values(changed)):
+            raise ChangedMeanwhile
+    await session.run_many("add_calendar", [calendar_values(new) for new in changeset.new_calendars])
 
 
 async def _change_endpoints(
@@ -98,6 +122,19 @@ async def _apply_subscriptions(session: Session, tenant_id: str, changeset: Chan
         if not await session.run("put_subscription", *changed_values(changed)):
             raise ChangedMeanwhile
     await session.run_many("add_subscription", [subscription_values(new) for new in changeset.new_subscriptions])
+
+
+async def _apply_windows(session: Session, tenant_id: str, changeset: Changeset) -> None:
+    if not (changeset.new_windows or changeset.changed_windows or changeset.deleted_windows):
+        return
+    for window_id in changeset.deleted_windows:
+        await session.run("delete_maintenance", tenant_id, window_id)
+    for changed in changeset.changed_windows:
+        if not await update_window(session, changed):
+            raise ChangedMeanwhile
+    for new in changeset.new_windows:
+        await insert_window(session, new)
+    await session.run("count_maintenance_change")
 
 
 async def _apply_workflows(session: Session, tenant_id: str, changeset: Changeset) -> None:

@@ -20,7 +20,7 @@ WHERE rule_id = :rule_id AND EXISTS (SELECT 1 FROM rule WHERE id = :rule_id AND 
 
 -- name: write_rule
 -- A rule as a document has it, new or changed.
-INSERT INTO rule (id, tenant_id, job_id, endpoint_id, position, name, document, created_at)
-VALUES (:id, :tenant_id, :job_id, :endpoint_id, :position, :name, :document, :created_at)
+INSERT INTO rule (id, tenant_id, job_id, endpoint_id, position, name, document, reads_others, created_at)
+VALUES (:id, :tenant_id, :job_id, :endpoint_id, :position, :name, :document, :reads_others, :created_at)
 ON CONFLICT (id) DO UPDATE SET position = excluded.position, document = excluded.document,
-    created_at = excluded.created_at;
+    reads_others = excluded.reads_others, created_at = excluded.created_at;

@@ -67,18 +67,7 @@ class SqlEndpointStore:
 
     async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
         async with self._db.transaction(tenant_id) as session:
-            _, now = await session.lock_endpoints(ids)
-            rows = await session.rows("endpoints_by_id", list(ids))
-            endpoints = [endpoint_row(session, row) for row in rows if row[1] == tenant_id]
-            changes = [act(old, now) for old in endpoints]
-            after = [change.endpoint for change in changes]
-            await _write_changed(session, endpoints, after)
-            events = [event for change in changes for event in change.events]
-            events += await place_proposals(session, [each for change in changes for each in change.proposals], now)
-            for scope, actor in archived_scopes(endpoints, changes):
-                events += await withdraw_proposals(session, scope, actor, ARCHIVED, now)
-            await add_events(session, events, endpoints, after)
-            await session.notify()
+            changes = await change_locked(session, tenant_id, ids, act)
         self._wake()
         return changes
 
@@ -126,6 +115,23 @@ class SqlEndpointStore:
             await add_events(session, [event] if event else [])
             await session.notify()
         self._wake()
+
+
+async def change_locked(session: Session, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
+    """Lock endpoints of a tenant, apply `act` to each and write the results, in the caller's transaction."""
+    _, now = await session.lock_endpoints(ids)
+    rows = await session.rows("endpoints_by_id", list(ids))
+    endpoints = [endpoint_row(session, row) for row in rows if row[1] == tenant_id]
+    changes = [act(old, now) for old in endpoints]
+    after = [change.endpoint for change in changes]
+    await _write_changed(session, endpoints, after)
+    events = [event for change in changes for event in change.events]
+    events += await place_proposals(session, [each for change in changes for each in change.proposals], now)
+    for scope, actor in archived_scopes(endpoints, changes):
+        events += await withdraw_proposals(session, scope, actor, ARCHIVED, now)
+    await add_events(session, events, endpoints, after)
+    await session.notify()
+    return changes
 
 
 def endpoint_row(session: Session, row: Row) -> Endpoint:

@@ -9,7 +9,7 @@ FROM tenant WHERE id {{in_ids}} ORDER BY id;
 -- name: count_endpoints
 -- How many endpoints count towards a tenant's quota; a tenant without one is not counted.
 SELECT CASE WHEN endpoints_max IS NULL THEN 0 ELSE
-    (SELECT COUNT(*) FROM endpoint WHERE tenant_id = tenant.id AND archived_at IS NULL) END
+    (SELECT COUNT(*) FROM endpoint WHERE tenant_id = tenant.id AND archived_at IS NULL AND call_key IS NULL) END
 FROM tenant WHERE id = :tenant_id;
 
 -- name: add_endpoint
@@ -23,7 +23,7 @@ INSERT INTO schedule (id, tenant_id, host, {{state_columns}}) VALUES (:id, :tena
 -- name: endpoint
 -- One endpoint by id, or by name among those not archived; the id first, should another one be named like it.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL))
+WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL AND call_key IS NULL))
 ORDER BY id <> :name;
 
 -- name: delete_endpoint

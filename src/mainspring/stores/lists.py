@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.health import RunResult
 from mainspring.domain.instant import EPOCH, FOREVER
-from mainspring.domain.run import Run, RunStatus
+from mainspring.domain.kinds.registry import KINDS
+from mainspring.domain.run import PINGED, Run, RunStatus
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.filters import EndpointListFilter, RunListFilter, RunMark, RunPage, StateCount, Total
 from mainspring.ports.notifications import DeliveryFilter
@@ -23,11 +24,16 @@ RESULTS_MAX = 20_000  # twice what is kept of one endpoint by default
 LAST_ID = "~"  # sorts after every id
 NEWEST = "run`"  # sorts after every id of a run: '`' follows '_'
 # What `shapes.state_of` says, for filters and counts; the tests hold the one against the other.
-STATE = """CASE WHEN archived_at IS NOT NULL THEN 'archived' WHEN parked_at IS NOT NULL THEN 'parked'
+IS_DONE = """once_at IS NOT NULL AND anchor_at >= once_at AND NOT (failed_attempts > 0 AND slot_at IS NOT NULL
+    AND lease_until IS NULL AND waiting = '') AND (lease_until IS NULL AND waiting = '' OR trigger = 'manual')"""
+STATE = f"""CASE WHEN archived_at IS NOT NULL THEN 'archived' WHEN parked_at IS NOT NULL THEN 'parked'
+    WHEN {IS_DONE} THEN 'done'
     WHEN NOT job_active THEN 'job-paused' WHEN paused_until > :now THEN 'paused'
     WHEN deferred_until > :now THEN 'deferred' ELSE 'active' END"""
+# `Endpoint.is_running` or `Endpoint.is_open`.
+IN_HAND = f"(lease_until IS NOT NULL OR waiting <> '' OR (claimed_by = '{PINGED}' AND slot_at IS NOT NULL))"
 IN_STATE = f"""(CAST(:state AS text) IS NULL OR (:state = 'failing' AND failure_count > 0)
-    OR (:state = 'running' AND lease_until IS NOT NULL)
+    OR (:state = 'running' AND {IN_HAND})
     OR (:state = 'adapting' AND (hint_interval_expires_at > :now OR hint_one_shot_expires_at > :now))
     OR {STATE} = :state)"""
 
@@ -128,10 +134,12 @@ def _typed(rows: Sequence[Row]) -> Sequence[Sequence[Any]]:
 
 def look_fragments(position: str, action: str) -> dict[str, str]:
     """What endpoints and runs are filtered by, in the words of a database."""
-    places = ("name", "description", f"{action} ->> 'url'")
+    searched = dict.fromkeys(field for kind in KINDS for field in kind.searched)
+    places = ("name", "description", *(f"{action} ->> '{field}'" for field in searched))
     found = " OR ".join(f"{position}(lower({place}), lower(:text)) > 0" for place in places)
     has_text = f"(CAST(:text AS text) IS NULL OR {found})"
-    return {"state": STATE, "in_state": IN_STATE, "has_text": has_text, "ended_so": ENDED_SO}
+    states = {"is_done": IS_DONE, "state": STATE, "in_state": IN_STATE, "in_hand": IN_HAND}
+    return states | {"has_text": has_text, "ended_so": ENDED_SO}
 
 
 def filtered_query(tenant_id: str, wanted: EndpointFilter) -> tuple[str, Sequence[object]]:

@@ -4,7 +4,7 @@
 -- name: look_endpoints
 -- A page of the endpoints that are not archived, by name, which is theirs alone.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL
+WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL AND call_key IS NULL
   AND {{in_state}}
   AND {{has_text}}
   AND name > :after_name
@@ -13,7 +13,7 @@ ORDER BY name LIMIT :limit;
 -- name: look_archived_endpoints
 -- The same of those that are.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NOT NULL
+WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NOT NULL AND call_key IS NULL
   AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
   AND {{has_text}}
   AND (name, id) > (:after_name, :after_id)
@@ -42,22 +42,23 @@ ORDER BY run.id DESC LIMIT :limit;
 SELECT id FROM run WHERE tenant_id = :tenant_id AND id < :before ORDER BY id DESC LIMIT 1 OFFSET :most;
 
 -- name: results
--- How the runs of an endpoint ended, newest first.
+-- How the runs of an endpoint ended, newest first; those in a maintenance window do not count.
 SELECT started_at, status, duration_ms FROM run
-WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND id >= :from AND trigger <> 'test'
+WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND id >= :from AND trigger <> 'test' AND maintenance = ''
+  AND {{has_result}}
 ORDER BY id DESC LIMIT :limit;
 
 -- name: count_states
 -- How many endpoints are in each state; of them, how many failed last, are running, and are late.
 SELECT {{state}} AS state, COUNT(*), COUNT(*) FILTER (WHERE failure_count > 0),
-       COUNT(*) FILTER (WHERE lease_until IS NOT NULL),
+       COUNT(*) FILTER (WHERE {{in_hand}}),
        COUNT(*) FILTER (WHERE claimable_at <= :late_before AND lease_until IS NULL)
-FROM endpoint JOIN schedule USING (id) WHERE endpoint.tenant_id = :tenant_id GROUP BY 1;
+FROM endpoint JOIN schedule USING (id) WHERE endpoint.tenant_id = :tenant_id AND call_key IS NULL GROUP BY 1;
 
 -- name: upcoming_endpoints
 -- What waits for its time, soonest first.
 SELECT {{endpoint_columns}} FROM schedule JOIN endpoint USING (id)
-WHERE schedule.tenant_id = :tenant_id AND claimable_at IS NOT NULL AND claimable_at < :forever AND lease_until IS NULL
+WHERE schedule.tenant_id = :tenant_id AND claimable_at IS NOT NULL AND claimable_at < :forever AND NOT {{in_hand}}
 ORDER BY claimable_at LIMIT :limit;
 
 -- name: endpoint_names
@@ -67,7 +68,7 @@ SELECT id, name FROM endpoint WHERE tenant_id = :tenant_id AND id {{in_ids}};
 -- name: look_endpoints_backwards
 -- A page of endpoints by name, last name first.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived')
+WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived') AND call_key IS NULL
   AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
   AND {{in_state}}
   AND {{has_text}}
@@ -77,7 +78,7 @@ ORDER BY name DESC, id DESC LIMIT :limit;
 -- name: look_endpoints_by_next_run
 -- The same, soonest first; those without a next run are last.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived')
+WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived') AND call_key IS NULL
   AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
   AND {{in_state}}
   AND {{has_text}}
@@ -87,7 +88,7 @@ ORDER BY COALESCE(next_run_at, :forever), id LIMIT :limit;
 -- name: look_endpoints_by_next_run_backwards
 -- The same, latest first; those without a next run come first.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived')
+WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived') AND call_key IS NULL
   AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
   AND {{in_state}}
   AND {{has_text}}
@@ -120,7 +121,7 @@ SELECT id FROM run WHERE tenant_id = :tenant_id AND id > :after ORDER BY id LIMI
 -- How many endpoints match, counted up to a bound.
 SELECT COUNT(*) FROM (
   SELECT id FROM endpoint JOIN schedule USING (id)
-  WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived')
+  WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived') AND call_key IS NULL
     AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
     AND {{in_state}}
     AND {{has_text}}

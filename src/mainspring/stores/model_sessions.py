@@ -1,5 +1,6 @@
 """A model's sessions."""
 
+import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -72,14 +73,14 @@ class SqlModelSessionStore:
 
     async def shadow_firings(self, tenant_id: str, endpoint_id: str | None, limit: int) -> list[Event]:
         found: list[Event] = []
-        before: tuple[object, object] = (None, None)
+        before: object = sys.maxsize
         async with self._db.reading(tenant_id) as db:
             while len(found) < limit:
-                rows = await db.rows("shadow_events", tenant_id, *before, SHADOW_PAGE)
-                found += fired_in_shadow((str(row[2]) for row in rows), endpoint_id)
+                rows = await db.rows("shadow_events", tenant_id, before, SHADOW_PAGE)
+                found += fired_in_shadow((str(row[1]) for row in rows), endpoint_id)
                 if len(rows) < SHADOW_PAGE:
                     break
-                before = (rows[-1][0], rows[-1][1])
+                before = rows[-1][0]
         return found[:limit]
 
     async def owner_of(self, endpoint_id: str) -> Endpoint | None:

@@ -17,10 +17,11 @@ from mainspring.domain.rules.judge import (
     StoredRule,
 )
 from mainspring.domain.rules.run_window import RunWindow
+from mainspring.domain.schedule.changes import Advice, Change
 from mainspring.domain.schedule.governor import CronReader
 from mainspring.failpoints import failpoint, is_on
 from mainspring.ports.planner import RuleRevision
-from mainspring.stores.endpoints import endpoint_row
+from mainspring.stores.endpoints import change_locked, endpoint_row
 from mainspring.stores.events import EventReader, add_events
 from mainspring.stores.proposals import place_proposals, withdraw_proposals
 from mainspring.stores.rows import state_values
@@ -35,6 +36,7 @@ from mainspring.stores.rule_rows import (
     health_bounds,
     health_from,
     last_id,
+    missing_members,
     result_from,
     rule_states,
     rule_taken,
@@ -45,6 +47,8 @@ from mainspring.stores.rule_rows import (
     withdrawn_because,
 )
 from mainspring.stores.session import Database, Row, Session, UniqueViolation
+
+MODES_LOCK = 0x6D61696E73706D  # "mainspm": shared by commits of advice, exclusive for a switch of a mode
 
 
 async def begin_judging(session: Session) -> None:
@@ -77,11 +81,11 @@ class SqlPlannerStore:
         upto, runs = cut_page(texts)
         if not runs and len(texts) < limit:
             return None
-        found = await session.rows("members_of_jobs", list({run.endpoint_id for run in runs}))
-        members = [JobMember(*session.instants(row, (4, 10))) for row in found]  # type: ignore[arg-type]  # columns
-        jobs = list({member.job_id for member in members})
-        rules = [_rule(session, row) for row in await session.rows("rules_of_jobs", jobs)]
-        states = await _states(session, [stored.id for stored in rules])
+        rules, members = await _rules_and_members(session, {run.endpoint_id for run in runs})
+        found = await session.rows(
+            "states_of_members", [stored.id for stored in rules], [member.id for member in members]
+        )
+        states = rule_states(session.instants(row, (3,)) for row in found)
         modes = await _modes(session)
         now = await session.now()
         return JudgedPage(str(cursor), upto, now, runs, tuple(rules), tuple(members), states, modes)
@@ -128,9 +132,10 @@ class SqlPlannerStore:
             applied, now = AppliedFirings([], list(decisions.events), {}, []), page.now
             if decisions.firings:
                 ids = list(dict.fromkeys(firing.target_id for firing in decisions.firings))
+                modes = await _held_modes(session)
                 _, now = await session.lock_endpoints(ids)
                 locked = [endpoint_row(session, row) for row in await session.rows("endpoints_by_id", ids)]
-                applied = apply_firings(locked, decisions, await _modes(session), now, self._cron)
+                applied = apply_firings(locked, decisions, modes, now, self._cron)
                 if applied.changed:
                     states = [(*state_values(endpoint), endpoint.id) for endpoint in applied.changed]
                     await session.update("write_states", states)
@@ -142,6 +147,13 @@ class SqlPlannerStore:
         if decisions.firings:
             self._wake()
         return True
+
+    async def commit_advice(self, tenant_id: str, endpoint_id: str, advice: Advice) -> Change | None:
+        async with self._db.transaction(tenant_id) as session:
+            modes = await _held_modes(session)
+            found = await change_locked(session, tenant_id, [endpoint_id], lambda each, now: advice(each, modes, now))
+        self._wake()
+        return found[0] if found else None
 
     async def wait_for_runs(self, timeout_s: float) -> None:
         await self._db.wait_for_commit(timeout_s)
@@ -175,15 +187,17 @@ class SqlPlannerStore:
                 await add_events(session, [event])
             return removed
 
-    async def rules(self, tenant_id: str, job_id: str | None = None) -> list[RuleRevision]:
+    async def rules(
+        self, tenant_id: str, job_id: str | None = None, endpoint_id: str | None = None
+    ) -> list[RuleRevision]:
         async def work(session: Session) -> list[RuleRevision]:
-            rows = await session.rows("rules_of_tenant", tenant_id, job_id)
+            rows = await session.rows("rules_of_tenant", tenant_id, job_id, endpoint_id)
             states = await _states(session, [row[0] for row in rows])
             return [
                 RuleRevision(
                     _rule(session, row[:6]),
                     str(row[6]),
-                    {endpoint_id: state for (rule_id, endpoint_id), state in states.items() if rule_id == row[0]},
+                    {about_id: state for (rule_id, about_id), state in states.items() if rule_id == row[0]},
                 )
                 for row in rows
             ]
@@ -196,6 +210,7 @@ class SqlPlannerStore:
 
     async def set_mode(self, scope: str, mode: str, event: Event) -> None:
         async with self._db.transaction() as session:
+            await session.lock("lock_planner_modes", MODES_LOCK)
             await session.run("set_planner_mode", scope, mode)
             events = [event]
             if mode in WITHDRAWING:
@@ -212,6 +227,27 @@ def _result(session: Session, row: Row) -> RuleResult:
     return result_from(session.instants(row, (4,)))
 
 
+async def _rules_and_members(session: Session, ran: set[str]) -> tuple[list[StoredRule], list[JobMember]]:
+    """Read the rules that runs of these endpoints concern, and the endpoints that these rules are about."""
+    members = await _members(session, ran)
+    jobs = list({member.job_id for member in members})
+    tenants = list({member.tenant_id for member in members})
+    rules = [_rule(session, row) for row in await session.rows("rules_of_runs", list(ran), jobs, tenants)]
+    ids, named, whole = missing_members(rules, ran)
+    for job_id, names in named.items():
+        ids.update(str(row[0]) for row in await session.rows("ids_of_names", [job_id], list(names)))
+    if whole:
+        ids.update(str(row[0]) for row in await session.rows("ids_of_jobs", list(whole)))
+    if further := ids - ran:
+        members += await _members(session, further)
+    return rules, sorted(members, key=lambda member: member.id)
+
+
+async def _members(session: Session, ids: set[str]) -> list[JobMember]:
+    found = await session.rows("job_members", list(ids))
+    return [JobMember(*session.instants(row, (4, 10))) for row in found]  # type: ignore[arg-type]  # columns
+
+
 async def _states(session: Session, rule_ids: list[object]) -> dict[tuple[str, str], RuleState]:
     return rule_states(session.instants(row, (3,)) for row in await session.rows("states_of_rules", rule_ids))
 
@@ -219,6 +255,12 @@ async def _states(session: Session, rule_ids: list[object]) -> dict[tuple[str, s
 async def _health(session: Session, wanted: HealthWanted) -> Health:
     (row,) = await session.rows("health", *health_bounds(wanted))
     return health_from(row)
+
+
+async def _held_modes(session: Session) -> dict[str, str]:
+    """Read the modes, which stay as they are until the transaction ends. Before any other lock: a switch waits."""
+    await session.lock("hold_planner_modes", MODES_LOCK)
+    return await _modes(session)
 
 
 async def _modes(session: Session) -> dict[str, str]:

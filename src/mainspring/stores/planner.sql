@@ -26,39 +26,51 @@ ON CONFLICT (scope) DO UPDATE SET mode = excluded.mode;
 
 -- name: add_rule
 -- A new rule.
-INSERT INTO rule (id, tenant_id, job_id, endpoint_id, position, name, document, created_at)
-VALUES (:id, :tenant_id, :job_id, :endpoint_id, :position, :name, :document, :created_at);
+INSERT INTO rule (id, tenant_id, job_id, endpoint_id, position, name, document, reads_others, created_at)
+VALUES (:id, :tenant_id, :job_id, :endpoint_id, :position, :name, :document, :reads_others, :created_at);
 
 -- name: put_rule
 -- A rule as its owner wants it now.
-UPDATE rule SET name = :name, document = :document WHERE id = :id AND tenant_id = :tenant_id;
+UPDATE rule SET name = :name, document = :document, reads_others = :reads_others WHERE id = :id AND tenant_id = :tenant_id;
 
 -- name: recount_rule
 -- What an edited rule has counted does not count any more; when it fired does, for its cooldown.
 UPDATE rule_state SET streak = 0, fault = '', refused = '' WHERE rule_id = :rule_id;
 
--- name: members_of_jobs
--- The endpoints of the jobs that some endpoints belong to.
+-- name: job_members
+-- Endpoints as the rules of their jobs see them.
 SELECT endpoint.id, endpoint.tenant_id, job_id, name, paused_until, failure_count, advice,
        cron, interval_ms, hint_interval_ms, hint_interval_expires_at
 FROM endpoint JOIN schedule ON schedule.id = endpoint.id
-WHERE archived_at IS NULL
-  AND job_id IN (SELECT job_id FROM endpoint WHERE id {{in_ids}})
-ORDER BY endpoint.id;
+WHERE archived_at IS NULL AND endpoint.id {{in_ids}};
 
--- name: rules_of_jobs
--- The rules of jobs and of their endpoints, in the order in which they were written.
+-- name: ids_of_jobs
+-- Which endpoints jobs have.
+SELECT id FROM endpoint WHERE job_id {{in_ids}} AND archived_at IS NULL;
+
+-- name: ids_of_names
+-- Which endpoints of jobs have one of these names.
+SELECT id FROM endpoint WHERE job_id {{in_ids}} AND name {{in_names}} AND archived_at IS NULL;
+
+-- name: rules_of_runs
+-- The rules that runs of endpoints may concern, in the order in which they were written: those of the endpoints, those
+-- of their jobs, and those of other endpoints of the jobs that read more than their own runs.
 SELECT rule.id, rule.tenant_id, COALESCE(rule.job_id, endpoint.job_id), rule.endpoint_id, rule.document, rule.created_at
 FROM rule LEFT JOIN endpoint ON endpoint.id = rule.endpoint_id
-WHERE COALESCE(rule.job_id, endpoint.job_id) {{in_ids}}
+WHERE rule.id IN (
+    SELECT id FROM rule WHERE endpoint_id {{in_ids}}
+    UNION ALL SELECT id FROM rule WHERE job_id {{in_jobs}}
+    UNION ALL SELECT other.id FROM rule AS other JOIN endpoint AS owner ON owner.id = other.endpoint_id
+              WHERE other.reads_others AND other.tenant_id {{in_tenants}} AND owner.job_id {{in_jobs}})
 ORDER BY rule.created_at, rule.position, rule.id;
 
 -- name: rules_of_tenant
--- A tenant's rules with their owners' names, of one job or of all.
+-- A tenant's rules with their owners' names, of one endpoint, one job or of all.
 SELECT rule.id, rule.tenant_id, COALESCE(rule.job_id, endpoint.job_id), rule.endpoint_id, rule.document,
        rule.created_at, COALESCE(endpoint.name, '')
 FROM rule LEFT JOIN endpoint ON endpoint.id = rule.endpoint_id
 WHERE rule.tenant_id = :tenant_id AND (CAST(:job_id AS text) IS NULL OR COALESCE(rule.job_id, endpoint.job_id) = :job_id)
+  AND (CAST(:endpoint_id AS text) IS NULL OR rule.endpoint_id = :endpoint_id)
 ORDER BY rule.created_at, rule.position, rule.id;
 
 -- name: states_of_rules
@@ -66,11 +78,16 @@ ORDER BY rule.created_at, rule.position, rule.id;
 SELECT rule_id, endpoint_id, streak, fired_at, fault, refused FROM rule_state
 WHERE rule_id {{in_ids}} ORDER BY rule_id, endpoint_id;
 
+-- name: states_of_members
+-- What rules remember about some endpoints.
+SELECT rule_id, endpoint_id, streak, fired_at, fault, refused FROM rule_state
+WHERE rule_id {{in_ids}} AND endpoint_id {{in_members}} ORDER BY rule_id, endpoint_id;
+
 -- name: window_results
 -- An endpoint's runs that finished within a span, with the size of their bodies: what is read is chosen by that.
 SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, COALESCE(octet_length(body), 0) FROM run
 WHERE endpoint_id = :endpoint_id AND id >= :first AND id < :before AND finished_at > :since AND finished_at <= :until
-  AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
+  AND {{has_result}} AND trigger <> 'test'
 ORDER BY id DESC LIMIT :limit;
 
 -- name: bodies_of_runs
@@ -85,7 +102,7 @@ SELECT COUNT(*) FILTER (WHERE finished_at >= :hour), COUNT(*) FILTER (WHERE fini
        CAST(AVG(duration_ms) FILTER (WHERE finished_at >= :four_hours) AS double precision),
        COUNT(*), COUNT(*) FILTER (WHERE status = 'success'), CAST(AVG(duration_ms) AS double precision) FROM run
 WHERE endpoint_id = :endpoint_id AND id >= :first AND id < :before AND finished_at >= :day AND finished_at <= :until
-  AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test';
+  AND {{has_result}} AND trigger <> 'test';
 
 -- name: remove_rules
 -- Rules that are not wanted any more.

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+LISTS = ("ids", "names", "jobs", "tenants", "members")  # parameters with several texts: `id {{in_ids}}`
 SHARED = "mainspring.stores"  # the folder of the queries that both databases speak
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _PARAMETER = re.compile(r'(?<![:"]):([a-z_]+)\b')

@@ -14,18 +14,21 @@ import msgspec
 
 from mainspring.domain.config_field import FieldKind
 from mainspring.domain.endpoint import CONFIG_FIELDS, Endpoint, EndpointConfig, Job, JobStatus, RefusedAdvice
-from mainspring.domain.event import Event, EventType, StoredEvent, bad_cursor, place_of
-from mainspring.domain.instant import to_us
-from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, RunTrigger
+from mainspring.domain.event import Event, EventType, StoredEvent, place_of
+from mainspring.domain.instant import from_us, to_us
+from mainspring.domain.kinds.registry import decode_action, encode_action
+from mainspring.domain.run import WITH_RESULT, Action, Body, Outcome, Run, RunStatus, RunTrigger
+from mainspring.domain.schedule.callback_wait import CallbackWait
 from mainspring.domain.schedule.claim import Claim
 from mainspring.domain.schedule.finish import Finished
 from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
+from mainspring.domain.templates import PastRun
 from mainspring.domain.text import clean_text
 
 JOB = "job"  # a field of an endpoint's configuration that is read by a join, and written as `job_id`
 _CONFIGURED = tuple(name for name in EndpointConfig.__struct_fields__ if name != JOB)
 _IDS = ("id", "tenant_id", "job_id")
-_KEPT = ("host", "created_at", "updated_at", "version", "archived_at", "managed_by")
+_KEPT = ("host", "created_at", "updated_at", "version", "archived_at", "managed_by", "call_key", "days")
 CONFIG_COLUMNS = (*_IDS, *_CONFIGURED, *_KEPT)
 STATE_COLUMNS = (
     "job_active", "parked_at", "parked_reason", "paused_until", "pause_reason", "deferred_until",
@@ -35,7 +38,7 @@ STATE_COLUMNS = (
     "anchor_at", "next_run_at", "source", "trail", "manual_at",
     "slot_at", "trigger", "attempt", "claim_epoch", "lease_until", "claimed_by", "run_id", "lost_count",
     "last_run_at", "last_status", "last_duration_ms", "ran_from_at", "ran_until_at",
-    "pause_author", "advice_may_resume", "refused_advice",
+    "pause_author", "advice_may_resume", "refused_advice", "failed_attempts", "waiting",
 )  # fmt: skip
 ENDPOINT_COLUMNS = (*_IDS, *EndpointConfig.__struct_fields__, *_KEPT, *STATE_COLUMNS)
 ENDPOINT_INSTANTS = [
@@ -56,16 +59,19 @@ RESULT_COLUMNS = (
     "id", "tenant_id", "status", "finished_at", "duration_ms", "status_code", "error_code", "error", "detail",
     "started_at", "body_type", "body_truncated", "body_seen", "body",
 )  # fmt: skip
+# Which runs rules and health read: a missed run counts where no ping arrived, and not where no worker could run a slot.
+HAS_RESULT = f"(status IN {tuple(map(str, WITH_RESULT))} AND missed_count = 0)"
 EVENT_COLUMNS = ("tenant_id", "at", "events")
 
 ERROR_TEXT_MAX = 2_000
 DETAIL_MAX = 100_000
 _TRIGGER = {trigger.value: trigger for trigger in RunTrigger}
-_ACTION = msgspec.json.Decoder(HttpAction)
 _REFUSED = msgspec.json.Decoder(RefusedAdvice)
+_WAITING = msgspec.json.Decoder(CallbackWait)
 _EVENTS = msgspec.json.Decoder(list[Event])
 _encode = msgspec.json.Encoder().encode
 
+Row = tuple[object, ...]
 Codec = Callable[[datetime | None], object]  # an instant as a database takes it
 
 
@@ -84,9 +90,9 @@ def qualified(columns: Iterable[str]) -> list[str]:
 
 
 @lru_cache(maxsize=65_536)
-def _action(text: str) -> HttpAction:
+def _action(text: str) -> Action:
     """Actions are frozen and change rarely: one decoded value serves every run of an endpoint."""
-    return _ACTION.decode(text)
+    return decode_action(text)
 
 
 @lru_cache(maxsize=64)
@@ -102,6 +108,7 @@ def _decoders() -> dict[str, Callable[[Any], Any]]:
         "trigger": _TRIGGER.__getitem__,
         "advice_may_resume": bool,
         "refused_advice": lambda text: _REFUSED.decode(text) if text else None,
+        "waiting": lambda text: _WAITING.decode(text) if text else None,
     }
     for field in CONFIG_FIELDS:
         if field.name in _CONFIGURED:
@@ -111,7 +118,19 @@ def _decoders() -> dict[str, Callable[[Any], Any]]:
                 found[field.name] = bool  # SQLite has 0 and 1
             elif field.kind is FieldKind.CHOICES:
                 found[field.name] = _words
+            elif field.struct is not None:
+                found[field.name] = _group_decoder(field.struct)
     return found
+
+
+def _group_decoder(struct: type[msgspec.Struct]) -> Callable[[str], msgspec.Struct | None]:
+    """How the JSON of a group of settings is read; "" has no value."""
+    decode = lru_cache(maxsize=4_096)(msgspec.json.Decoder(struct).decode)
+    return lambda text: decode(text) if text else None
+
+
+def _group_text(value: msgspec.Struct | None) -> str:
+    return "" if value is None else _encode(value).decode()
 
 
 _DECODED = [(ENDPOINT_COLUMNS.index(column), decode) for column, decode in _decoders().items()]
@@ -120,8 +139,9 @@ _DECODED = [(ENDPOINT_COLUMNS.index(column), decode) for column, decode in _deco
 _CONFIG_END = len(_IDS) + len(EndpointConfig.__struct_fields__)
 _HINTS = ENDPOINT_COLUMNS.index("hint_interval_ms")
 _ENCODED: list[tuple[int, Callable[[Any], str]]] = [
-    (CONFIG_COLUMNS.index("action"), lambda action: _encode(action).decode()),
+    (CONFIG_COLUMNS.index("action"), encode_action),
     *((CONFIG_COLUMNS.index(field.name), ",".join) for field in CONFIG_FIELDS if field.kind is FieldKind.CHOICES),
+    *((CONFIG_COLUMNS.index(field.name), _group_text) for field in CONFIG_FIELDS if field.kind is FieldKind.GROUP),
 ]
 _CONFIG = attrgetter(*CONFIG_COLUMNS)
 
@@ -157,7 +177,7 @@ def state_values(endpoint: Endpoint, t: Codec = as_it_is) -> tuple[object, ...]:
         t(e.slot_at), e.trigger, e.attempt, e.claim_epoch, t(e.lease_until), e.claimed_by, e.run_id, e.lost_count,
         t(e.last_run_at), e.last_status, e.last_duration_ms, t(e.ran_from_at), t(e.ran_until_at),
         e.pause_author, e.advice_may_resume,
-        "" if e.refused_advice is None else _encode(e.refused_advice).decode(),
+        _group_text(e.refused_advice), e.failed_attempts, _group_text(e.waiting),
     )  # fmt: skip
 
 
@@ -178,14 +198,22 @@ def run_values(run: Run, t: Codec = as_it_is) -> tuple[object, ...]:
     return (
         run.id, run.tenant_id, run.endpoint_id, t(run.slot_at), run.attempt, run.trigger, run.source,
         run.status, t(run.started_at), run.claim_epoch, run.worker, t(run.finished_at), run.duration_ms,
-        run.status_code, run.error_code, _error_text(run.error), run.missed_count, run.trail, run.detail,
+        run.status_code, run.error_code, error_text(run.error), run.missed_count, run.maintenance, run.trail,
+        run.detail,
     )  # fmt: skip
 
 
 def run_from(row: Sequence[Any]) -> Run:
     """A Run from RUN_COLUMNS, its instants already datetimes."""
-    parts = (*row[0:5], _TRIGGER[row[5]], row[6], RunStatus(row[7]), *row[8:19])
+    parts = (*row[0:5], _TRIGGER[row[5]], row[6], RunStatus(row[7]), *row[8:20])
     return Run(*parts)
+
+
+def past_run_from(row: Sequence[Any]) -> PastRun:
+    """An earlier run from status, status code, slot, detail and body."""
+    status, status_code, slot_at, detail, body = row
+    headers = tuple((name, value) for name, value in msgspec.json.decode(detail).get("headers") or ())
+    return PastRun(status, slot_at, status_code, headers, bytes(body or b""))
 
 
 def run_summary_from(row: Sequence[Any]) -> tuple[Run, str]:
@@ -196,9 +224,11 @@ def run_summary_from(row: Sequence[Any]) -> tuple[Run, str]:
 
 def result_values(claim: Claim, status: RunStatus, finished: Finished, t: Codec) -> tuple[object, ...]:
     outcome = finished.outcome
+    is_over = status is not RunStatus.RUNNING  # an accepted run continues
     return (
-        claim.run_id, claim.endpoint.tenant_id, status, t(finished.finished_at), outcome.duration_ms,
-        outcome.status_code, outcome.error_code, _error_text(outcome.error), _detail(outcome), t(finished.started_at),
+        claim.run_id, claim.endpoint.tenant_id, status, t(finished.finished_at) if is_over else None,
+        outcome.duration_ms if is_over else None,
+        outcome.status_code, outcome.error_code, error_text(outcome.error), _detail(outcome), t(finished.started_at),
         *body_values(outcome.body),
     )  # fmt: skip
 
@@ -217,7 +247,7 @@ def event_rows(events: Sequence[Event], t: Codec = as_it_is) -> list[tuple[objec
     return [(tenant_id, t(told[0].at), _encode(told).decode()) for tenant_id, told in tenants.items()]
 
 
-def stored_events(rows: Iterable[tuple[str, str]], last_read: tuple[str, int] = ("", -1)) -> list[StoredEvent]:
+def stored_events(rows: Iterable[Sequence[Any]], last_read: tuple[int, int] = (0, -1)) -> list[StoredEvent]:
     """The events of (place, JSON) rows, without those up to the index that was read last in the row at that place.
 
     That row need not be among them: it may have been swept, or belong to another tenant than the reader now asks for.
@@ -231,15 +261,9 @@ def stored_events(rows: Iterable[tuple[str, str]], last_read: tuple[str, int] = 
     return stored
 
 
-def parse_cursor(cursor: str, beginning: str) -> tuple[str, int]:
+def parse_cursor(cursor: str) -> tuple[int, int]:
     """The row a cursor points into, and the index of the event there that was read last."""
-    if not cursor:
-        return beginning, -1
-    parts = place_of(cursor)
-    if len(parts) != beginning.count(".") + 2:
-        raise bad_cursor(cursor)
-    place, _, index = cursor.partition(":")
-    return place, int(index)
+    return place_of(cursor) if cursor else (0, -1)
 
 
 def job_from(row: Sequence[Any]) -> Job:
@@ -248,12 +272,12 @@ def job_from(row: Sequence[Any]) -> Job:
 
 
 def zombie_event(now: datetime, tenant_id: str, endpoint_id: str, run_id: str) -> Event:
-    """What is told of a run that nobody finished."""
+    """The event of a run whose worker was lost."""
     return Event(EventType.RUN_TIMEOUT, now, tenant_id, endpoint_id, run_id, data={"error_code": "zombie"})
 
 
 def joined_status(status: object) -> JobStatus:
-    """The status of a job that is joined; one that is not there takes nobody in."""
+    """The status of a joined job; a missing job accepts no endpoints."""
     return JobStatus(str(status)) if status is not None else JobStatus.ARCHIVED
 
 
@@ -263,7 +287,7 @@ def job_values(job: Job) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _error_text(error: str | None) -> str | None:
+def error_text(error: str | None) -> str | None:
     return None if error is None else clean_text(error, ERROR_TEXT_MAX)
 
 
@@ -284,12 +308,19 @@ def _detail(outcome: Outcome) -> str:
 
 def _detail_text(outcome: Outcome, headers: tuple[tuple[str, str], ...]) -> str:
     phases = outcome.phases
-    detail = {
+    detail: dict[str, object] = {
         "phases": None if phases is None else [phases.dns_us, phases.connect_us, phases.tls_us, phases.first_byte_us],
         "headers": headers,
         "address": outcome.address,
     }
+    if outcome.certificate is not None:
+        detail["tls"] = outcome.certificate.facts
     return _encode(detail).decode()
+
+
+def id_time(made: str) -> datetime:
+    """When an id was made, to the millisecond."""
+    return from_us(int(made.partition("_")[2][:12], 16) * 1000)
 
 
 def id_floor(prefix: str, at: datetime) -> str:

@@ -3,7 +3,7 @@
 Whatever throws while one rule is applied is told about its target; the other firings of the page go on.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -29,7 +29,7 @@ from mainspring.domain.rules.judge import (
     StoredRule,
     mode_of,
 )
-from mainspring.domain.rules.rule import Rule
+from mainspring.domain.rules.rule import Rule, mentions, reads_others
 from mainspring.domain.rules.run_window import HEALTH_SPANS, RunWindow, fitting
 from mainspring.domain.run import TIMEOUT_MS_MAX, RunStatus
 from mainspring.domain.schedule.governor import CronReader
@@ -51,13 +51,14 @@ def rule_values(stored: StoredRule, position: int) -> tuple[object, ...]:
     document = msgspec.json.encode(stored.rule).decode()
     return (
         stored.id, stored.tenant_id, job_id, stored.endpoint_id, position, stored.rule.name, document,
-        stored.created_at,
+        reads_others(stored.rule), stored.created_at,
     )  # fmt: skip
 
 
 def edited_values(stored: StoredRule) -> tuple[object, ...]:
     """In the order of the query `put_rule`."""
-    return stored.rule.name, msgspec.json.encode(stored.rule).decode(), stored.id, stored.tenant_id
+    document = msgspec.json.encode(stored.rule).decode()
+    return stored.rule.name, document, reads_others(stored.rule), stored.id, stored.tenant_id
 
 
 def stored_rule(row: Sequence[Any]) -> StoredRule:
@@ -69,6 +70,25 @@ def stored_rule(row: Sequence[Any]) -> StoredRule:
 def _rule(document: str) -> Rule:
     """Rules are read again at every page, and change once in a while."""
     return _RULE.decode(document)
+
+
+def missing_members(
+    rules: Iterable[StoredRule], known: Collection[str]
+) -> tuple[set[str], dict[str, set[str]], set[str]]:
+    """Which endpoints rules are about besides the known ones: by id, by name in a job, and jobs of which all."""
+    ids: set[str] = set()
+    named: dict[str, set[str]] = {}
+    whole: set[str] = set()
+    for stored in rules:
+        if stored.endpoint_id is not None and stored.endpoint_id not in known:
+            ids.add(stored.endpoint_id)
+        read = mentions(stored.rule.when)
+        if read.all_siblings:
+            whole.add(stored.job_id)
+        names = read.sibling_names if stored.rule.target is None else {*read.sibling_names, stored.rule.target}
+        if names:
+            named.setdefault(stored.job_id, set()).update(names)
+    return ids, {job_id: names for job_id, names in named.items() if job_id not in whole}, whole
 
 
 def rule_states(rows: Iterable[Sequence[Any]]) -> dict[tuple[str, str], RuleState]:

@@ -1,15 +1,17 @@
 """The record of what happened: runs with their bodies, events, signing keys."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.run import Body, Outcome, Run
+from mainspring.domain.templates import PastRun
 from mainspring.ports.records import RunFilter
 from mainspring.stores.events import EventReader, add_events
-from mainspring.stores.rows import RUN_COLUMNS, body_values, run_from, run_values
-from mainspring.stores.session import Database
+from mainspring.stores.rows import RUN_COLUMNS, body_values, id_time, past_run_from, run_from, run_values
+from mainspring.stores.session import Database, Row, Session
 
+_SLOT_AT = 2  # its place in a row of `past_run`
 _INSTANTS = [index for index, column in enumerate(RUN_COLUMNS) if column.endswith("_at")]
 
 
@@ -21,7 +23,7 @@ class SqlRunStore:
     async def run(self, tenant_id: str, run_id: str) -> Run | None:
         async with self._db.reading(tenant_id) as session:
             rows = await session.rows("run", tenant_id, run_id)
-        return run_from(session.instants(rows[0], _INSTANTS)) if rows else None
+        return run_row(session, rows[0]) if rows else None
 
     async def runs(self, tenant_id: str, wanted: RunFilter) -> list[Run]:
         page = (wanted.before_id, wanted.status, wanted.limit)
@@ -30,7 +32,7 @@ class SqlRunStore:
                 rows = await session.rows("runs", tenant_id, *page)
             else:
                 rows = await session.rows("runs_of_endpoint", tenant_id, wanted.endpoint_id, *page)
-        return [run_from(session.instants(row, _INSTANTS)) for row in rows]
+        return [run_row(session, row) for row in rows]
 
     async def body(self, tenant_id: str, run_id: str) -> Body | None:
         async with self._db.reading(tenant_id) as session:
@@ -40,8 +42,20 @@ class SqlRunStore:
         data, content_type, truncated, seen = rows[0]
         return Body(data, content_type, bool(truncated), seen)  # type: ignore[arg-type]  # columns
 
+    async def past_runs(
+        self, tenant_id: str, endpoint_id: str, before: datetime, wanted: Collection[str]
+    ) -> dict[str, PastRun]:
+        found: dict[str, PastRun] = {}
+        async with self._db.reading(tenant_id) as session:
+            for name in sorted(wanted):
+                rows = await session.rows("past_run", tenant_id, endpoint_id, before, name == "last_success")
+                if rows:
+                    found[name] = past_run_from(session.instants(rows[0], [_SLOT_AT]))
+        return found
+
     async def add_test_run(self, run: Run, outcome: Outcome, events: Sequence[Event]) -> None:
         async with self._db.transaction(run.tenant_id) as session:
+            await session.make_room(id_time(run.id))
             await session.run("add_run", *run_values(run))
             if outcome.body is not None:
                 await session.run("add_body", *body_values(outcome.body), run.tenant_id, run.id)
@@ -79,3 +93,7 @@ class SqlRunStore:
         async with self._db.reading(tenant_id) as session:
             rows = await session.rows("signing_keys", tenant_id)
         return [(str(key_id), session.instant(created_at)) for key_id, created_at in rows]  # type: ignore[misc]  # never null
+
+
+def run_row(session: Session, row: Row) -> Run:
+    return run_from(session.instants(row, _INSTANTS))

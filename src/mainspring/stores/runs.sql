@@ -40,3 +40,16 @@ SELECT {{run_columns}} FROM run
 WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND (CAST(:before AS text) IS NULL OR id < :before)
   AND {{ended_so}}
 ORDER BY id DESC LIMIT :limit;
+
+-- name: past_run
+-- The newest call of an earlier slot, or the newest that succeeded, among an endpoint's last 200 runs.
+SELECT status, status_code, slot_at, detail, body FROM run
+WHERE tenant_id = :tenant_id AND id = (
+  SELECT id FROM (
+    SELECT id, status, slot_at, trigger FROM run
+    WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id ORDER BY id DESC LIMIT 200
+  ) AS recent
+  WHERE slot_at < :before AND trigger <> 'test'
+    AND (status = 'success' OR (NOT :successes_only AND status IN ('failure', 'timeout')))
+  ORDER BY id DESC LIMIT 1
+);

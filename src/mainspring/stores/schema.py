@@ -1,4 +1,4 @@
-"""Compare the migrations that a database has with those that this program knows."""
+"""Compare the migrations that a database has with those that this program knows, and say that it was left."""
 
 from collections.abc import Iterable
 
@@ -20,6 +20,10 @@ def newer_than_known(applied: Iterable[object], package: str) -> str | None:
     if found <= known:
         return None
     return f"the database has schema {found}, and this program knows {known}; restart this process with the new version"
+
+
+def moved_text(moved_to: str) -> str:
+    return f"this installation has moved to {moved_to}; set MAINSPRING_DATABASE_URL to it"
 
 
 def _newest(applied: Iterable[object]) -> int:

@@ -4,9 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from mainspring.domain.access.sealing import answer_place, header_place, query_place, second_factor_place, signing_place
+from mainspring.domain import connection
+from mainspring.domain.access.sealing import (
+    answer_place,
+    pair_place,
+    ping_place,
+    query_place,
+    second_factor_place,
+    signing_place,
+)
+from mainspring.domain.kinds.http import query_of
+from mainspring.domain.kinds.registry import decode_action, kind_of
 from mainspring.domain.notify.subscription import Alert, Webhook, destination_place, secret_place, target_place
-from mainspring.domain.run import HttpAction
 from mainspring.failpoints import failpoint
 from mainspring.ports.sealing import SealedKind, SealedRow
 from mainspring.stores.session import Database, Session
@@ -16,10 +25,13 @@ QUERIES = {
     SealedKind.ENDPOINT: ("sealed_endpoint", "reseal_endpoint"),
     SealedKind.SIGNING_KEY: ("sealed_signing_key", "reseal_signing_key"),
     SealedKind.SUBSCRIPTION: ("sealed_subscription", "reseal_subscription"),
+    SealedKind.CONNECTION: ("sealed_connection", "reseal_connection"),
+    SealedKind.CONNECTION_TOKEN: ("sealed_connection_token", "reseal_connection_token"),
     SealedKind.SECOND_FACTOR: ("sealed_second_factor", "reseal_second_factor"),
+    SealedKind.PING_URL: ("sealed_ping_url", "reseal_ping_url"),
     SealedKind.ANSWER: ("sealed_answer", "reseal_answer"),
 }
-_ACTION = msgspec.json.Decoder(HttpAction)
+_CONNECTION = msgspec.json.Decoder(connection.ConnectionConfig)
 _CONFIG: msgspec.json.Decoder[Webhook | Alert] = msgspec.json.Decoder(Webhook | Alert)
 
 
@@ -84,10 +96,13 @@ def resealed(row: SealedRow, fresh: Mapping[str, str]) -> str:
 
 
 def _action(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
-    action = _ACTION.decode(text)
-    queries = {action.query: query_place(tenant_id, place[0])} if action.query else {}
+    action = decode_action(text)
+    query = query_of(action)
+    queries = {query: query_place(tenant_id, place[0])} if query else {}
     return queries | {
-        each.value: header_place(tenant_id, place[0], each.name) for each in action.headers if each.secret
+        each.value: pair_place(tenant_id, place[0], action, each.name)
+        for each in kind_of(action).pairs_of(action)
+        if each.secret
     }
 
 
@@ -99,12 +114,29 @@ def _second_factor(tenant_id: str, place: tuple[str, ...], text: str) -> dict[st
     return {text: second_factor_place(place[0])}
 
 
+def _ping_url(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
+    return {text: ping_place(tenant_id, place[0])}
+
+
 def _subscription(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
     config = _CONFIG.decode(text)
     if isinstance(config, Alert):
         return {each.target: destination_place(tenant_id, place[0], each.id) for each in config.channels}
     targets = {config.target: target_place(tenant_id, place[0])} if config.target else {}
     return targets | {secret: secret_place(tenant_id, place[0]) for secret in config.secrets}
+
+
+def _connection(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
+    config = _CONNECTION.decode(text)
+    return {
+        sealed: connection.secret_place(tenant_id, place[0], name)
+        for name in connection.SECRETS
+        if (sealed := getattr(config, name))
+    }
+
+
+def _token(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
+    return {text: connection.token_place(tenant_id, place[0])}
 
 
 def _answer(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
@@ -116,6 +148,9 @@ _VALUES: dict[SealedKind, Callable[[str, tuple[str, ...], str], dict[str, str]]]
     SealedKind.ENDPOINT: _action,
     SealedKind.SIGNING_KEY: _key,
     SealedKind.SUBSCRIPTION: _subscription,
+    SealedKind.CONNECTION: _connection,
+    SealedKind.CONNECTION_TOKEN: _token,
     SealedKind.SECOND_FACTOR: _second_factor,
+    SealedKind.PING_URL: _ping_url,
     SealedKind.ANSWER: _answer,
 }

@@ -53,3 +53,20 @@ UPDATE second_factor SET sealed = :fresh WHERE account_id = :id AND sealed = :re
 UPDATE answer SET request = :fresh_request, answer = NULLIF(CAST(:fresh_answer AS text), '')
 WHERE tenant_id = :tenant_id AND actor = :actor AND key = :key
   AND request = :request AND COALESCE(answer, '') = :answer;
+
+-- name: sealed_connection
+-- Connections of all tenants.
+SELECT id, tenant_id, config, 0 FROM connection WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- name: reseal_connection
+-- The same connection under another key, where nobody has edited it meanwhile.
+UPDATE connection SET config = :fresh WHERE id = :id AND config = :read;
+
+-- name: sealed_connection_token
+-- Tokens of connections of all tenants.
+SELECT connection_id, tenant_id, sealed, 0 FROM connection_token WHERE connection_id > :after
+ORDER BY connection_id LIMIT :limit;
+
+-- name: reseal_connection_token
+-- The same token under another key.
+UPDATE connection_token SET sealed = :fresh WHERE connection_id = :id AND sealed = :read;

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class UniqueViolation(Exception):
-    """A row with the same unique values exists. The transaction cannot go on and must end with an exception."""
+    """A row with the same unique values exists. The transaction cannot continue and must end with an exception."""
 
 
 class Session(Protocol):
@@ -69,6 +69,9 @@ class Session(Protocol):
 
     async def only(self, tenant_id: str) -> None:
         """Hide every other tenant's rows until the transaction ends (row-level security; SQLite has none)."""
+
+    async def make_room(self, at: datetime) -> None:
+        """Make sure that runs whose ids were made at this time can be inserted (partitions; SQLite has none)."""
 
     async def now(self) -> datetime:
         """Read the clock that counts: the database's, or the one that a test or simulation injected."""

@@ -14,6 +14,14 @@ DELETE FROM host_rate WHERE paid_until < :before;
 -- Endpoints to check for too many runs: a page of ids after the last one checked.
 SELECT id FROM endpoint WHERE id > :after ORDER BY id LIMIT :limit;
 
+-- name: done_endpoints
+-- Endpoints whose single run was before this; those that a document describes stay as long as it does.
+SELECT endpoint.tenant_id, endpoint.id, name FROM endpoint JOIN schedule USING (id)
+WHERE once_at < :before AND managed_by = '' AND manual_at IS NULL AND lease_until IS NULL AND waiting = ''
+  AND ({{is_done}} OR (call_key IS NOT NULL AND archived_at < :before))
+  AND COALESCE(last_run_at, anchor_at) < :before
+ORDER BY once_at LIMIT :limit;
+
 -- name: running
 -- How many runs are in flight.
 SELECT COUNT(*) FROM schedule WHERE lease_until IS NOT NULL;
@@ -51,3 +59,17 @@ SELECT host, paid_until FROM host_rate WHERE paid_until > :now;
 -- name: scheduler_places
 -- How many runs each scheduler that has beaten lately can have in flight.
 SELECT id, places FROM worker WHERE kind = 'scheduler' AND seen_at >= :since;
+
+-- name: backlog
+-- What is due for longer than it should be and not leased, by tenant.
+SELECT tenant_id, COUNT(*), MIN(claimable_at) FROM schedule
+WHERE claimable_at <= :before AND claimable_at IS NOT NULL AND lease_until IS NULL GROUP BY tenant_id;
+
+-- name: waiting
+-- What is due and not started, by tenant, host and pace.
+SELECT tenant_id, host, {{pace}}, COUNT(*), MIN(claimable_at) FROM schedule
+WHERE claimable_at <= :before AND claimable_at IS NOT NULL GROUP BY 1, 2, 3;
+
+-- name: move_marks
+-- Whether the installation has moved, is about to, or has not arrived.
+SELECT key, value FROM installation WHERE key IN (:moved_to, :move, :drain_until);

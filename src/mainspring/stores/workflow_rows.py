@@ -33,6 +33,7 @@ _HEADS = msgspec.json.Decoder(tuple[tuple[str, int, str], ...])
 _encode = msgspec.json.Encoder().encode
 _bytes = bytes.fromhex  # hashes lie in the log as bytes
 
+REMOVING = ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects")  # all there is of an execution
 NOTHING_REPORTED = "[]"  # a watch that has not reported yet
 
 
@@ -89,7 +90,7 @@ def breach_of_row(row: Row) -> Breach | None:
 
 
 def executions_query(tenant_id: str, wanted: ExecutionFilter) -> tuple[str, *tuple[object, ...]]:
-    """The query that finds them by an index of its own where there is one, and its values."""
+    """The query that uses a special index if one exists, and its values."""
     if wanted.running_under is not None:
         return "running_under", tenant_id, wanted.running_under, wanted.workflow, wanted.limit
     return (

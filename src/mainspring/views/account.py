@@ -1,14 +1,116 @@
-"""Users, members, invitations and logins as every door shows them."""
+"""Users, tenants, members, invitations, logins, API keys and signing keys as every door shows them.
 
+A secret is shown once, when it is created.
+"""
+
+from datetime import datetime
 from typing import Any, Literal, Self
 
 from pydantic import Field
 
-from mainspring.domain.access.account import LoginSession, Member, Membership, User
+from mainspring.domain.access.account import ApiKey, LoginSession, Member, Membership, User
 from mainspring.domain.access.passkey import Passkey
+from mainspring.domain.endpoint import Tenant
 from mainspring.operations.links import LinkInfo
-from mainspring.views.api_key import ScopeName
-from mainspring.views.view import At, OrNull, View
+from mainspring.views.view import At, OrNull, View, differences
+
+
+class Quotas(View):
+    """null: no limit."""
+
+    runs_per_month: int | None
+    tokens_per_month: int | None
+    endpoints_max: int | None
+    interval_ms_min: int | None
+
+    @classmethod
+    def of(cls, tenant: Tenant) -> Self:
+        return cls.from_value(tenant)
+
+
+class QuotasDryRun(View):
+    dry_run: Literal[True] = True
+    before: Quotas
+    after: Quotas
+    changed: list[str]
+
+    @classmethod
+    def of(cls, before: Quotas, after: Quotas) -> Self:
+        return cls(before=before, after=after, changed=differences(before, after))
+
+
+class Usage(View):
+    tenant: str
+    name: str
+    signing_keys: int = Field(description="Number of keys that sign its calls.")
+    quotas: Quotas
+    runs_this_month: int
+    endpoints: int
+
+    @classmethod
+    def of(cls, tenant: Tenant, endpoints: int) -> Self:
+        signing_keys, quotas = len(tenant.signing_keys), Quotas.of(tenant)
+        return cls.from_value(tenant, tenant=tenant.id, signing_keys=signing_keys, quotas=quotas, endpoints=endpoints)
+
+
+class TenantView(View):
+    id: str
+    name: str
+    runs_per_month: int | None
+    tokens_per_month: int | None
+    endpoints_max: int | None
+    interval_ms_min: int | None
+    runs_this_month: int
+    signing_keys: int
+
+    @classmethod
+    def of(cls, tenant: Tenant) -> Self:
+        return cls.from_value(tenant, signing_keys=len(tenant.signing_keys))
+
+    @classmethod
+    def of_usage(cls, usage: Usage) -> Self:
+        return cls.from_value(usage, id=usage.tenant, **dict(usage.quotas))
+
+
+ScopeName = Literal["read", "run", "write", "admin"]
+
+
+class ApiKeyView(View):
+    id: str
+    name: str
+    scopes: list[ScopeName]
+    operator: bool
+    status: Literal["live", "expired", "revoked"]
+    created_by: str
+    created_at: At
+    expires_at: At
+    last_used_at: At | None = Field(description="Within a minute.")
+    revoked_at: At | None
+
+    @classmethod
+    def of(cls, key: ApiKey, now: datetime, /, **others: object) -> Self:
+        status = "revoked" if key.revoked_at else "live" if key.is_live(now) else "expired"
+        return cls.from_value(key, scopes=sorted(key.scopes), operator=key.is_operator, status=status, **others)
+
+
+class ApiKeyCreated(ApiKeyView):
+    key: str = Field(description="The key. It is shown only here.", examples=["ms_8f3aK2xZ_..."])
+
+
+class SigningKey(View):
+    id: str
+    created_at: At
+
+
+class SigningKeyCreated(View):
+    id: str
+    secret: str = Field(description="It is shown only here. Receivers need it to verify the webhook-signature header.")
+
+
+class Revoked(View):
+    id: str
+    revoked: Literal[True] = True
+
 
 RoleName = Literal["viewer", "operator", "owner"]
 
@@ -33,7 +135,7 @@ class UserView(View):
 class Invited(View):
     user: UserView
     link: str | None = Field(
-        description="Opens once, within 24 hours, to set a password. It is shown here only; null where it was emailed."
+        description="Link to set a password, valid once within 24 hours. It is shown only here; null if it was emailed."
     )
     emailed: bool = Field(description="Whether the link was sent to the address.")
 
@@ -55,20 +157,20 @@ class Whoami(View):
     operator: bool
     user: UserView | None = Field(description="Null for an API key.")
     tenants: list[MembershipView] = Field(
-        description="Where the user belongs; the header X-Mainspring-Tenant chooses one."
+        description="Tenants of the user. The header X-Mainspring-Tenant selects one."
     )
     sole_tenant: bool = Field(
-        description="Whether the installation has one tenant. With more, addresses of the web UI name the tenant."
+        description="Whether the installation has only one tenant. Otherwise URLs of the web UI contain the tenant."
     )
     expires_at: At | None
-    demo: bool = Field(description="Whether this is `mainspring demo`, where everybody is a visitor.")
+    demo: bool = Field(description="Whether this is `mainspring demo`, where every user is a visitor.")
 
 
 class LoginSessionView(View):
     id: str
-    current: bool = Field(description="Whether this is the session that asks.")
-    address: OrNull = Field(description="Where it was begun.")
-    agent: OrNull = Field(description="The browser or program that began it, in its own words.")
+    current: bool = Field(description="Whether this is the session of this request.")
+    address: OrNull = Field(description="Address from which the session was started.")
+    agent: OrNull = Field(description="User agent that started the session.")
     created_at: At
     seen_at: At = Field(description="Within a minute.")
     expires_at: At
@@ -88,18 +190,22 @@ class FactorState(View):
 
 
 class FactorBegun(View):
-    secret: str = Field(description="To type into an app that shows codes. It is shown here only.")
-    uri: str = Field(description="The same as an address that such an app reads: `otpauth://totp/...`.")
+    secret: str = Field(description="Secret for an authenticator app. It is shown only here.")
+    uri: str = Field(description="The same secret as a URL for the app: `otpauth://totp/...`.")
 
 
 class FactorConfirmed(View):
-    recovery_codes: list[str] = Field(description="Each opens once, without the app. They are shown here only.")
+    recovery_codes: list[str] = Field(
+        description="Recovery codes, each valid once without the app. They are shown only here."
+    )
 
 
 class PasskeyView(View):
     id: str
     name: str
-    usable: bool = Field(description="False: it was added before the address was proved; remove it and add another.")
+    usable: bool = Field(
+        description="False: the passkey was added before the address was confirmed; remove it and add another."
+    )
     created_at: At
     used_at: At | None
 
@@ -114,7 +220,7 @@ class PasskeyList(View):
 
 
 class PasskeyChallenge(View):
-    challenge: str = Field(description="To be sent with the answer; good once, for five minutes.")
+    challenge: str = Field(description="Send it with the response; valid once, for five minutes.")
     options: dict[str, Any] = Field(
         description="For `navigator.credentials.create` or `get`, as JSON: binary values are in base64url."
     )
@@ -123,22 +229,22 @@ class PasskeyChallenge(View):
 class PasskeyAdded(View):
     passkey: PasskeyView
     recovery_codes: list[str] = Field(
-        description="Where the user had none: each opens once, without a passkey. They are shown here only."
+        description="New recovery codes if the user had none, each valid once. They are shown only here."
     )
 
 
 class MemberView(View):
-    user_id: OrNull = Field(description="Null for somebody who was invited and has not accepted yet.")
+    user_id: OrNull = Field(description="Null for a person who has not accepted the invitation yet.")
     email: str
     name: str
     role: RoleName
     disabled: bool
     status: Literal["active", "invited", "unproved", "disabled"] = Field(
-        description="`unproved`: the password was set through another tenant's link and the address was never proved, "
-        "so the account cannot be used here until the person gets a new link."
+        description="`unproved`: the password was set through another tenant's link and the address was never "
+        "confirmed. The account cannot be used here until the person gets a new link."
     )
     created_at: At
-    expires_at: At | None = Field(description="Until when an invitation can be accepted.")
+    expires_at: At | None = Field(description="When the invitation expires.")
 
     @classmethod
     def of(cls, member: Member) -> Self:
@@ -148,7 +254,7 @@ class MemberView(View):
 class MemberAdded(View):
     member: MemberView
     link: str | None = Field(
-        description="Accepts the invitation, once, within 24 hours. Shown here only; null where it was emailed."
+        description="Link to accept the invitation, valid once within 24 hours. Not shown again; null if emailed."
     )
     emailed: bool = Field(description="Whether the link was sent to the address.")
 
@@ -159,7 +265,7 @@ class LinkView(View):
     tenant: str | None
     tenant_name: OrNull
     role: RoleName | None = Field(description="The role that an invitation offers.")
-    needs_login: bool = Field(description="The address has an account: log in to it, then accept.")
+    needs_login: bool = Field(description="Whether the address has an account. If so, log in to it, then accept.")
     expires_at: At
 
     @classmethod

@@ -14,13 +14,13 @@ RUNS_MAX = 2_000
 
 class Calls(View):
     recorded: int
-    present: int = Field(description="Replayed with the present policy.")
-    changed: int = Field(description="Replayed with the changed one.")
-    saved: int = Field(description="present less changed.")
+    present: int = Field(description="With the current policy.")
+    changed: int = Field(description="With the changed policy.")
+    saved: int = Field(description="Current minus changed.")
 
     @classmethod
     def of(cls, tested: BackTest, endpoint_id: str | None = None, /, **others: object) -> Self:
-        """Of one endpoint, or of all."""
+        """For one endpoint, or for all."""
         recorded = sum(len(each) for name, each in tested.recorded.items() if endpoint_id in (None, name))
         present, changed = _count(tested.present, endpoint_id), _count(tested.changed, endpoint_id)
         counts = {"recorded": recorded, "present": present, "changed": changed, "saved": present - changed}
@@ -45,7 +45,7 @@ class RecordedFailure(View):
     endpoint: str
     failed_at: At
     recovered_at: At | None
-    seen_after_s: SeenAfter = Field(description="Seconds until each policy saw it; null: not before it was over.")
+    seen_after_s: SeenAfter = Field(description="Seconds until each policy detected it; null: not while it lasted.")
 
     @classmethod
     def of(cls, failure: Detection, endpoint: str) -> Self:
@@ -58,7 +58,7 @@ class ReplayedFiring(View):
     endpoint: str
     rule: str
     does: str
-    run_id: str | None = Field(description="The recorded run whose response held then.")
+    run_id: str | None = Field(description="The recorded run whose response was used.")
 
     @classmethod
     def of(cls, fired: Fired, endpoint: str) -> Self:
@@ -87,7 +87,7 @@ class ReplayedRuns(View):
 
 
 class BacktestTotals(View):
-    """How many there are; the lists hold the first `listed` of them."""
+    """Total number. The lists have the first `listed` of them."""
 
     failures: int
     only_present: int
@@ -98,20 +98,20 @@ class BacktestTotals(View):
 class Backtest(View):
     begin: At
     end: At
-    limit: int = Field(description="The newest so many runs of each endpoint were replayed.")
-    is_limited: bool = Field(description="Whether the limit left out runs of some endpoint, or may have.")
-    is_cut: bool = Field(description="Whether a replay was ended at 60,000 runs.")
-    faults: list[str] = Field(description="Rules of the changed policy that could not be judged, and why.")
+    limit: int = Field(description="Number of runs of each endpoint that were replayed, newest first.")
+    is_limited: bool = Field(description="Whether the limit may have left out runs.")
+    is_cut: bool = Field(description="Whether a replay stopped at 60,000 runs.")
+    faults: list[str] = Field(description="Rules of the changed policy that could not be evaluated, and why.")
     calls: Calls
     endpoints: list[EndpointCalls]
     totals: BacktestTotals
     failures: list[RecordedFailure]
-    differs: Differences = Field(description="Decisions that only one of the two took.")
+    differs: Differences = Field(description="Decisions that only one policy took.")
     runs: ReplayedRuns = Field(description="The first 2,000 of each.")
 
     @classmethod
     def of(cls, tested: BackTest) -> Self:
-        """Calls by endpoint, when failures were seen, and the decisions that only one policy took. Lists are cut."""
+        """Calls by endpoint, when failures were detected, and decisions of only one policy. Lists are truncated."""
         names = tested.names
 
         def firings(fired: Sequence[Fired]) -> list[ReplayedFiring]:

@@ -1,13 +1,26 @@
-"""Counts and lists of the overview."""
+"""The overview: counts, activity, and the running processes."""
 
 from typing import Self
 
 from pydantic import Field
 
 from mainspring.domain.endpoint import Endpoint
+from mainspring.ports.presence import WorkerRow
 from mainspring.views.endpoint import State
 from mainspring.views.run import RunView
 from mainspring.views.view import At, View
+
+
+class WorkerView(View):
+    id: str
+    kind: str
+    places: int
+    started_at: At
+    seen_at: At
+
+    @classmethod
+    def of(cls, worker: WorkerRow) -> Self:
+        return cls.from_value(worker)
 
 
 class Stats(View):
@@ -15,7 +28,7 @@ class Stats(View):
     endpoints: dict[State, int]
     failing: int = Field(description="Endpoints whose last run failed.")
     running: int
-    late: int = Field(description="Endpoints that are due for more than five seconds and not started.")
+    late: int = Field(description="Endpoints that have been due for more than five seconds.")
     runs: dict[str, int] = Field(description="Runs of the last 24 hours by status.")
 
 
@@ -25,7 +38,7 @@ class ActivityHour(View):
 
 
 class Activity(View):
-    hours: list[ActivityHour] = Field(description="Oldest first; the last one is the present hour.")
+    hours: list[ActivityHour] = Field(description="Oldest first; the last one is the current hour.")
     latest: list[RunView]
 
 
@@ -38,7 +51,7 @@ class RunMarkView(View):
 class RecentRuns(View):
     endpoint_id: str
     runs: list[RunMarkView] = Field(description="Newest first.")
-    p95_ms: int | None = Field(description="Of those that took time.")
+    p95_ms: int | None = Field(description="Of runs with a duration.")
 
 
 class Upcoming(View):

@@ -24,7 +24,7 @@ class StepTaken(View):
 
 class Applied(View):
     dry_run: bool
-    written: bool = Field(description="False: there was nothing to change, or it was a dry run.")
+    written: bool = Field(description="False if nothing had to change, or for a dry run.")
     sources: list[str]
     counts: dict[str, int]
     steps: list[StepTaken]

@@ -1,16 +1,17 @@
-"""Executions and what is ordered of them, as every door shows them."""
+"""Executions and commands for them, as every door shows them."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import clock_of
 from mainspring.operations.workflows import Started
 from mainspring.ports.workflows import Execution
 from mainspring.views.view import At, View
 from mainspring.workflow.engine import ALLOWED
 from mainspring.workflow.model import ExecutionPhase, ExecutionState, LogicalClock
+from mainspring.workflow.step_secrets import shown as without_sealed
 
 STATUS = Literal["pending", "active", "waiting", "paused", "completed", "failed", "cancelled"]
 Values = dict[str, JsonValue]
@@ -29,15 +30,15 @@ class ExecutionView(View):
     status: STATUS
     step: str
     outcome: str
-    error: str = Field(description="Why it failed and waits for a person.")
-    allows: list[str] = Field(description="The orders that its status allows.")
+    error: str = Field(description="Why the execution failed and waits for a person.")
+    allows: list[str] = Field(description="Commands that the status allows.")
     waits_for: Literal["", "time", "event", "effect", "retry"]
-    wake_tick: int | None = Field(description="When it moves although nothing arrives.")
+    wake_tick: int | None = Field(description="When the execution continues if no event arrives.")
     wake_at: At | None
     correlation: str
     idempotency_key: str | None
     partition: int
-    entries: int = Field(description="How long its log is.")
+    entries: int = Field(description="Number of log entries.")
     head: str = Field(description="The hash of the last entry.")
     actor: str
     created_at: At
@@ -65,7 +66,7 @@ def waiting(state: ExecutionState, clock: LogicalClock) -> dict[str, object]:
 class ExecutionValues(View):
     input: Values
     vars: Values
-    steps: Values = Field(description="`result` or `error` of each step.")
+    steps: Annotated[Values, BeforeValidator(without_sealed)] = Field(description="`result` or `error` of each step.")
     events: Values = Field(description="The latest of each type, with its count.")
     visits: dict[str, int]
     visit: int
@@ -73,25 +74,25 @@ class ExecutionValues(View):
 
 
 class ExecutionDetailView(ExecutionView, ExecutionValues):
-    """With all that it knows."""
+    """With all its values."""
 
 
 class ExecutionStarted(ExecutionDetailView):
-    new: bool = Field(description="False: it was there already under this key.")
+    new: bool = Field(description="False: an execution with this key already exists.")
 
 
 class StartDryRun(View):
     dry_run: Literal[True] = True
     new: bool
-    execution: ExecutionView | None = Field(description="The one that is there already, if one is.")
+    execution: ExecutionView | None = Field(description="The existing execution, if any.")
     version: int
-    input: Values = Field(description="With its defaults.")
+    input: Values = Field(description="Input, with defaults.")
 
 
 class StartOutcome(View):
-    execution: str = Field(description="Its id; of the one that is there already, if it is not new.")
+    execution: str = Field(description="Id of the new or existing execution.")
     new: bool
-    refused: bool = Field(description="Another runs under its correlation key, and the workflow allows one.")
+    refused: bool = Field(description="Another execution has this correlation key, and the workflow allows only one.")
 
     @classmethod
     def of(cls, started: Started) -> Self:
@@ -102,7 +103,7 @@ class StartedMany(View):
     started: int
     existing: int
     refused: int
-    items: list[StartOutcome] = Field(description="In the order of the wishes.")
+    items: list[StartOutcome] = Field(description="In the order of the requests.")
 
 
 class StartManyDryRun(View):
@@ -112,7 +113,9 @@ class StartManyDryRun(View):
 
 
 class CommandSent(View):
-    execution: ExecutionView = Field(description="As it was when the order was given; it is taken in the next tick.")
+    execution: ExecutionView = Field(
+        description="The execution before the command, which takes effect in the next tick."
+    )
     ordered: str
     reason: str
 
@@ -126,9 +129,9 @@ class CommandDryRun(View):
 
 class EventSent(View):
     to: str
-    executions: list[str] = Field(description="Whom it is for.")
-    new: int = Field(description="How many had not seen its id before.")
-    trouble: str = Field(default="", description="Why it was not sent; only where many are sent.")
+    executions: list[str] = Field(description="Execution or correlation key that the event is for.")
+    new: int = Field(description="Number of executions that received this id for the first time.")
+    trouble: str = Field(default="", description="Why the event was not sent; only for several events.")
 
 
 class EventDryRun(View):
@@ -150,19 +153,19 @@ class EventsDryRun(View):
 class BulkCommandSent(View):
     verb: str
     ordered: int
-    more: bool = Field(description="Whether the limit left some out; ask again, they are the older ones.")
+    more: bool = Field(description="Whether the limit left out older executions; repeat the request for them.")
 
 
 class BulkCommandDryRun(View):
     dry_run: Literal[True] = True
     verb: str
-    count: int = Field(description="How many allow it now.")
-    sample: list[ExecutionView] = Field(description="The newest of them.")
+    count: int = Field(description="Number of executions that allow the command.")
+    sample: list[ExecutionView] = Field(description="The newest of these executions.")
 
 
 class Erased(View):
     id: str
-    entries: int = Field(description="How many lost their values; their hashes stay.")
+    entries: int = Field(description="Number of entries whose values were erased. Their hashes remain.")
 
 
 class EraseDryRun(View):
@@ -171,7 +174,7 @@ class EraseDryRun(View):
 
 
 class ExecutionExport(View):
-    """An execution with all that proves it; `mainspring execution verify FILE` checks it without a database."""
+    """An execution with its proofs. `mainspring execution verify FILE` checks it without a database."""
 
     format: Literal["mainspring.execution.v1"]
     execution: str
@@ -185,15 +188,15 @@ class ExecutionExport(View):
     workflow: str
     version: int
     document: str
-    zero: At = Field(description="The instant of tick 0.")
+    zero: At = Field(description="Time of tick 0.")
     resolution_ms: int
     partition: int
-    log: list[dict[str, JsonValue]] = Field(description="Entries, their values as the texts that were hashed.")
-    ticks: list[dict[str, JsonValue]] = Field(description="The part of its partition's chain that holds them.")
-    checkpoint: dict[str, JsonValue] | None = Field(description="Signed, at the end of these ticks.")
-    note: str = Field(description="Why there are no ticks, or no checkpoint.")
+    log: list[dict[str, JsonValue]] = Field(description="Entries with their values as hashed texts.")
+    ticks: list[dict[str, JsonValue]] = Field(description="The part of the partition's chain that contains them.")
+    checkpoint: dict[str, JsonValue] | None = Field(description="Signed checkpoint at the end of these ticks.")
+    note: str = Field(description="Why ticks or the checkpoint are missing.")
     zeros: list[tuple[int, At]] = Field(
-        description="From which tick on the partition counts from which instant, if its clock was repaired."
+        description="Tick and time from which the partition counts, if its clock was repaired."
     )
 
 

@@ -1,4 +1,4 @@
-"""Logs of executions, proofs and replays of them, as every door shows them, and log entries in words."""
+"""Logs, proofs and replays of executions as every door shows them, and log entries in words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -16,6 +16,7 @@ from mainspring.workflow.audit import revive
 from mainspring.workflow.bundle import Bundle, BundleVerdict
 from mainspring.workflow.model import ExecutionState, LogEntry, LogicalClock
 from mainspring.workflow.replay import ExecutionReplay, Simulation
+from mainspring.workflow.step_secrets import shown as without_sealed
 
 TEXT_MAX = 200
 
@@ -27,7 +28,9 @@ class TimelineEntryView(View):
     step: str
     action: str
     actor: str
-    until_at: At | None = Field(description="When the wait ends that began here, or the rest before another attempt.")
+    until_at: At | None = Field(
+        description="When the wait that started here ends, or the delay before the next attempt."
+    )
     text: str = Field(description="What happened, in words.")
 
     @classmethod
@@ -71,7 +74,7 @@ class LogEntryView(View):
 
 
 class ExecutionStateView(ExecutionValues):
-    """Where an execution stands at some moment of it."""
+    """The state of an execution at a tick."""
 
     status: STATUS
     step: str
@@ -95,7 +98,7 @@ class StateAt(ExecutionStateView):
     execution: str
     tick: int
     at: At
-    ticks: list[int] = Field(description="Every tick in which it moved, for whoever steps through them.")
+    ticks: list[int] = Field(description="Every tick in which the execution moved.")
 
     @classmethod
     def of(cls, found: StepState) -> Self:
@@ -118,8 +121,8 @@ class VerdictView(View):
     first_tick: int | None
     last_tick: int | None
     erased: int
-    ticks: int = Field(description="Of its partition, walked as well.")
-    checkpoints: int = Field(description="Signed ones, that held.")
+    ticks: int = Field(description="Ticks of the partition that were checked too.")
+    checkpoints: int = Field(description="Number of valid signed checkpoints.")
     breach: BreachView | None
 
     @classmethod
@@ -193,7 +196,7 @@ class ExecutionComparisonView(View):
     identical: bool
     differences: int
     first: DifferenceView | None
-    trouble: str = Field(description="Why it could not be replayed.")
+    trouble: str = Field(description="Why the replay was not possible.")
 
     @classmethod
     def of(cls, found: ExecutionComparison) -> Self:
@@ -220,7 +223,7 @@ class ReplayedMany(View):
 
 class Simulated(ExecutionStateView):
     last_tick: int
-    cut: bool = Field(description="It went on beyond 2,000 turns, and was not followed further.")
+    cut: bool = Field(description="The simulation stopped after 2,000 turns.")
     effects: list[dict[str, JsonValue]] = Field(description="What would have been sent.")
     timeline: list[TimelineEntryView]
 
@@ -241,11 +244,11 @@ def tick_at(clock: LogicalClock, tick: int) -> datetime:
 
 
 def _value(text: bytes | None) -> object:
-    return None if text is None else revive(text)
+    return None if text is None else without_sealed(revive(text))
 
 
 def sentence(entry: "LogEntry", clock: LogicalClock) -> str:
-    """What happened, as a person would say it: instants, not ticks."""
+    """What happened, in words: timestamps, not ticks."""
     given, came = _value(entry.input), _value(entry.output)
     given, came = (given if isinstance(given, dict) else {}), (came if isinstance(came, dict) else {})
     until_tick = _until_tick(came)
@@ -263,7 +266,7 @@ Values = Mapping[str, object]
 
 
 def _until_tick(came: object) -> int | None:
-    """When a wait ends, or the rest before another attempt."""
+    """When a wait ends, or the delay before the next attempt."""
     found = came.get("until_tick", came.get("retry_at_tick")) if isinstance(came, dict) else None
     return found if isinstance(found, int) else None
 
@@ -271,7 +274,7 @@ def _until_tick(came: object) -> int | None:
 def _result(given: Values, data: Values, came: Values) -> str:
     if given.get("type") == "success":
         return "it succeeded"
-    how = "nobody knows whether it arrived" if given.get("type") == "unknown" else "it failed"
+    how = "it is unknown whether it arrived" if given.get("type") == "unknown" else "it failed"
     again = f"; again at {came['until']}" if "until" in came else ""
     return f"{how}: {data.get('error') or data.get('code')}{again}"
 
@@ -308,7 +311,7 @@ _SENTENCES: dict[str, Callable[[Values, Values, Values], str]] = {
     "event.ignored": lambda given, data, came: f"event {given.get('type')!r} ignored: {came.get('reason')}",
     "event.skipped": lambda given, data, came: f"event {came.get('event')!r} skipped: {came.get('reason')}",
     "result": _result,
-    "result.late": lambda given, data, came: "an answer that nobody waits for any more",
+    "result.late": lambda given, data, came: "a result that no step waits for any more",
     "command": _ordered,
     "command.refused": _refused,
     "wait": lambda given, data, came: f"waits until {came.get('until')}",

@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import Field
 
 from mainspring.domain.endpoint import Endpoint, Job
-from mainspring.views.decision import NextRunChange
+from mainspring.views.run import NextRunChange
 from mainspring.views.view import MANAGED_BY, At, OrNull, View, differences
 
 MOVED_MAX = 100
@@ -40,7 +40,7 @@ class JobDryRun(View):
     after: JobView | None
     changed: list[str]
     endpoints_changed: int
-    endpoints: list[EndpointChanged] = Field(description="Whose next run would move; at most 100 of them.")
+    endpoints: list[EndpointChanged] = Field(description="Endpoints whose next run would move; at most 100.")
 
     @classmethod
     def of(cls, before: Job | None, after: Job, endpoints: Sequence[tuple[Endpoint | None, Endpoint | None]]) -> Self:

@@ -19,7 +19,7 @@ RESPONSE_MAX = 500
 class SubscriptionView(View):
     enabled: bool
     disabled_reason: OrNull
-    failing_since: At | None = Field(description="No delivery has succeeded since then; null: all is well.")
+    failing_since: At | None = Field(description="No delivery has succeeded since then; null: the last one succeeded.")
     failure_count: int
     managed_by: OrNull = Field(description=MANAGED_BY)
     version: int
@@ -37,6 +37,7 @@ class SubscriptionView(View):
 
 class WebhookView(SubscriptionView):
     url: str
+    connection: OrNull = Field(description="Connection that messages are sent through, if any.")
     types: list[str]
     description: str
 
@@ -44,16 +45,21 @@ class WebhookView(SubscriptionView):
     def of(cls, webhook: Subscription, **others: object) -> Self:
         config = webhook.config
         assert isinstance(config, Webhook)
-        about = {"url": config.url, "types": list(config.types), "description": config.description}
+        about = {
+            "url": config.url,
+            "connection": config.connection,
+            "types": list(config.types),
+            "description": config.description,
+        }
         return cls.from_value(webhook, **about, **others)
 
 
 class WebhookCreated(WebhookView):
-    secret: str | None = Field(default=None, description="Shown now and never again: signs every message.")
+    secret: str | None = Field(default=None, description="Secret that signs every message. It is shown only here.")
 
     @classmethod
     def of(cls, webhook: Subscription, **others: object) -> Self:
-        """`secret` is the one that was made for it, if one was."""
+        """`secret` is the new secret, if one was created."""
         return super().of(webhook, **{"secret": None, **others})
 
 
@@ -101,7 +107,7 @@ class DeliveryView(View):
     sent_at: At | None = Field(description="When the last attempt ended.")
     status_code: int | None
     error: str | None
-    response: str | None = Field(description="How the receiver's answer began.")
+    response: str | None = Field(description="Beginning of the receiver's response.")
     duration_ms: int | None
 
     @classmethod

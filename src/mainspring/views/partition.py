@@ -13,12 +13,12 @@ from mainspring.views.view import At, View
 
 class PartitionStatus(View):
     partition: int
-    tick: int = Field(description="The last one that moved something.")
-    ticks: int = Field(description="How many moved something.")
-    writer: str = Field(description="The ticker that writes it; empty: none does.")
+    tick: int = Field(description="The last tick with a change.")
+    ticks: int = Field(description="Number of ticks with a change.")
+    writer: str = Field(description="The ticker that owns the partition; empty: none.")
     lease_until: At | None
-    waits_since: At | None = Field(description="When the first of its executions wants to move, or had an arrival.")
-    overdue: int = Field(description="Executions that should have moved already.")
+    waits_since: At | None = Field(description="When the first execution is due, or received an event.")
+    overdue: int = Field(description="Executions that are overdue.")
 
     @classmethod
     def of(cls, view: PartitionView, now: datetime) -> Self:
@@ -29,7 +29,7 @@ class PartitionStatus(View):
 
 
 class SignedCheckpoint(View):
-    """Where a partition stood, signed with Ed25519."""
+    """The state of a partition at a tick, signed with Ed25519."""
 
     partition: int
     sequence: int
@@ -50,9 +50,9 @@ class PartitionVerified(View):
     partition: int
     ticks: int
     executions: int
-    checkpoints: int = Field(description="Stored ones that held.")
-    kept: int = Field(description="Given ones that held.")
-    unreachable: int = Field(description="Given ones of ticks that retention has removed.")
+    checkpoints: int = Field(description="Number of stored checkpoints that are valid.")
+    kept: int = Field(description="Number of given checkpoints that are valid.")
+    unreachable: int = Field(description="Number of given checkpoints whose ticks were removed by retention.")
     unsigned: int = Field(description="Ticks after the last stored checkpoint.")
     breach: BreachView | None
 

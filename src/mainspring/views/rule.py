@@ -1,4 +1,4 @@
-"""Rules, what they did and what they would do, as every door shows them."""
+"""Rules and their results, real and tested, as every door shows them."""
 
 from typing import Literal, Self
 
@@ -29,19 +29,19 @@ DOCUMENT = (
 
 class RuleView(View):
     id: str
-    endpoint: str | None = Field(description="Whose it is; null: a whole job's.")
+    endpoint: str | None = Field(description="Endpoint that the rule belongs to; null for a rule of a job.")
     endpoint_id: str | None
     job_id: str
     rule: dict[str, JsonValue] = Field(description=DOCUMENT, examples=[EXAMPLE])
-    does: str = Field(description="What it does, in words.", examples=["every 30s for 10m"])
+    does: str = Field(description="The action in words.", examples=["every 30s for 10m"])
     created_at: At
-    fired_at: At | None = Field(description="When it fired last.")
-    fault: str | None = Field(description="Why it could not be judged at its last evaluation.")
-    refused: str | None = Field(description="Why its newest act was refused: a person decided otherwise.")
+    fired_at: At | None = Field(description="When the rule last fired.")
+    fault: str | None = Field(description="Why the last evaluation failed.")
+    refused: str | None = Field(description="Why its newest action was refused: a person decided otherwise.")
 
     @classmethod
     def of(cls, known: RuleRevision) -> Self:
-        """`rule` is what its owner wrote, and may be sent back; the rest is what became of it."""
+        """`rule` is the rule as written and can be sent back. The other fields are its results."""
         stored, states = known.stored, known.states.values()
         return cls.from_value(
             stored,
@@ -56,12 +56,12 @@ class RuleView(View):
 
 class RulesChecked(View):
     ok: Literal[True] = True
-    rules: list[dict[str, JsonValue]] = Field(description="As they would be kept.")
+    rules: list[dict[str, JsonValue]] = Field(description="The rules as they would be stored.")
 
 
 class RunTested(View):
     run_id: str
-    endpoint: str = Field(description="Whose run it is: rules read those of the whole job.")
+    endpoint: str = Field(description="Endpoint of the run: rules read runs of the whole job.")
     at: At
     fired: list[str] = Field(description="Names of the rules that would have fired.")
     faults: list[str]
@@ -73,15 +73,19 @@ class RunTested(View):
 
 class RulesTested(View):
     runs: list[RunTested] = Field(description="Oldest first.")
-    fired: dict[str, int] = Field(description="How often each would have fired.")
-    endpoints: list[str] = Field(description="Whose runs were counted: endpoints of the job, by name.")
+    fired: dict[str, int] = Field(description="How often each rule would have fired.")
+    endpoints: list[str] = Field(description="Endpoints whose runs were counted, by name.")
 
 
 class RulesDrafted(View):
-    rules: list[dict[str, JsonValue]] = Field(description="Checked, and not added: create those you accept.")
+    rules: list[dict[str, JsonValue]] = Field(
+        description="Checked rules that are not added yet. Create those that you accept."
+    )
     explanation: str
     session: PlannerSession
-    backtest: Backtest | None = Field(description="With them beside the present rules; null: nothing was recorded yet.")
+    backtest: Backtest | None = Field(
+        description="Result with these rules added to the current ones; null: no recorded runs."
+    )
 
     @classmethod
     def of(cls, draft: RuleDraft, endpoint: str) -> Self:

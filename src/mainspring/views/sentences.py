@@ -1,4 +1,4 @@
-"""Instants, spans, hints and decisions in words: the same sentences at every door.
+"""Timestamps, durations, hints and decisions in words: the same sentences at every door.
 
 Nothing here reads a clock: every function takes the time as `now`.
 """
@@ -13,23 +13,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mainspring.domain.endpoint import Endpoint
+    from mainspring.domain.schedule.callback_wait import CallbackWait
     from mainspring.domain.schedule.governor import DecisionStep
     from mainspring.domain.schedule.queue import QueueWait
-    from mainspring.views.decision import DecisionStepView
     from mainspring.views.endpoint import EndpointView
+    from mainspring.views.run import CallbackView, DecisionStepView
 
 MASK = "••••"  # in place of a secret
 RULES = {
     "baseline-cron": "The cron schedule",
     "baseline-interval": "The interval",
+    "once": "The single run",
     "ai-interval": "The interval hint",
     "ai-oneshot": "The one-shot hint",
     "clamped-min": "The minimum interval",
+    "grace": "The grace for pings",
     "clamped-max": "The maximum interval",
     "paused": "The pause",
+    "retry": "The retry",
     "retry-after": "The target's Retry-After",
-    "overdue": "The rule for what is overdue",
-    "faulty": "The rule for what fails inside",
+    "callback": "The deadline of the callback",
+    "overdue": "The rule for overdue runs",
+    "maintenance": "A maintenance window",
+    "calendar": "The calendar",
+    "faulty": "The rule for internal errors",
 }
 
 
@@ -126,6 +133,14 @@ def wait_advice(wait: "QueueWait") -> str:
             return "To start more at once, raise MAINSPRING_CONCURRENCY, or on PostgreSQL start another scheduler."
 
 
+def waiting_in_words(waiting: "CallbackWait | CallbackView", now: datetime) -> str:
+    """`waiting for its callback since ..., deadline ..., 40 %: copying tables`"""
+    text = f"waiting for its callback since {when(now, waiting.since_at)}, deadline {when(now, waiting.until_at)}"
+    if waiting.percent is not None:
+        text = f"{text}, {waiting.percent} %"
+    return f"{text}: {waiting.text}" if waiting.text else text
+
+
 def hints_in_words(endpoint: "Endpoint | EndpointView", now: datetime) -> list[tuple[str, str]]:
     from mainspring.domain.schedule.hint import author_in_words
 
@@ -135,14 +150,14 @@ def hints_in_words(endpoint: "Endpoint | EndpointView", now: datetime) -> list[t
         reason = f": {hint.reason}" if hint.reason else ""
         fields.append(("interval hint", f"{what}, by {author_in_words(hint.author)}{reason}"))
     if (once := endpoint.one_shot_hint) is not None:
-        what = f"once at {when(now, once.next_run_at)}, good until {clock(once.expires_at)}"
+        what = f"once at {when(now, once.next_run_at)}, valid until {clock(once.expires_at)}"
         reason = f": {once.reason}" if once.reason else ""
         fields.append(("one-shot hint", f"{what}, by {author_in_words(once.author)}{reason}"))
     return fields
 
 
 def clock(at: datetime | None, none: str = "-") -> str:
-    """`2025-01-01 12:00:00 UTC`, with milliseconds where there are any."""
+    """`2025-01-01 12:00:00 UTC`, with milliseconds if they are not zero."""
     if at is None:
         return none
     if at >= FOREVER:
@@ -152,7 +167,7 @@ def clock(at: datetime | None, none: str = "-") -> str:
 
 
 def relative(now: datetime, at: datetime | None, none: str = "-") -> str:
-    """`in 23s`, `5m10s ago`: coarse, for reading; the exact instant stands elsewhere."""
+    """`in 23s`, `5m10s ago`: rounded, for reading."""
     if at is None:
         return none
     if at >= FOREVER:

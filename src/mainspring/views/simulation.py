@@ -1,4 +1,4 @@
-"""Scenarios, and what happened when one was played, as every door shows them."""
+"""Scenarios and results of simulations as every door shows them."""
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -17,7 +17,7 @@ class ScenarioView(View):
 
 
 class ScenarioDetailView(ScenarioView):
-    document: dict[str, JsonValue] = Field(description="What `document` of a simulation may say, as JSON.")
+    document: dict[str, JsonValue] = Field(description="JSON Schema of the `document` of a simulation.")
 
 
 class ScenarioPhase(View):
@@ -26,7 +26,7 @@ class ScenarioPhase(View):
     begin: Minute = Field(alias="from")
     to: Minute
     phase: str
-    measured: dict[str, JsonValue] = Field(description="What the targets measure from then on.")
+    measured: dict[str, JsonValue] = Field(description="Values of the targets from then on.")
 
 
 class Asleep(View):
@@ -40,13 +40,13 @@ class PlayedRunView(View):
     minute: Minute
     duration_ms: int | None
     status: str
-    source: str = Field(description="The rule that set it: `ai-interval` is an interval hint.")
+    source: str = Field(description="The rule that set the interval: `ai-interval` is an interval hint.")
     why: str
 
 
 class PlayedInterval(View):
     minute: Minute
-    seconds: float = Field(description="Until the run after it.")
+    seconds: float = Field(description="Time until the next run.")
 
 
 class PlayedEndpoint(View):
@@ -80,12 +80,12 @@ class Played(View):
     description: str
     seed: int
     minutes: float
-    started_at: At = Field(description="On the simulated clock.")
-    ok: bool = Field(description="Whether every check holds.")
+    started_at: At = Field(description="Simulated duration.")
+    ok: bool = Field(description="Whether every check passed.")
     runs: int
-    sources: dict[str, int] = Field(description="How many runs came from what.")
+    sources: dict[str, int] = Field(description="Number of runs by source.")
     phases: list[ScenarioPhase]
     endpoints: list[PlayedEndpoint]
     decisions: list[PlayedDecision]
     checks: list[PlayedCheck]
-    is_cut: bool = Field(description="Whether there is more than is told here: 60 endpoints, 5,000 runs.")
+    is_cut: bool = Field(description="Whether the result was truncated to 60 endpoints and 5,000 runs.")

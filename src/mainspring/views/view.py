@@ -10,19 +10,14 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from mainspring.domain.instant import rfc3339
-
-At = Annotated[
-    datetime,
-    PlainSerializer(rfc3339, return_type=str),
-    Field(json_schema_extra={"format": "date-time"}, examples=["2030-01-31T08:00:00Z"]),
-]
+# Timestamps are UTC, so pydantic writes them as `rfc3339` does, without a call of Python for each.
+At = Annotated[datetime, Field(examples=["2030-01-31T08:00:00Z"])]
 OrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]  # "" in the domain is null at the doors
 Unreadable = ValidationError  # what `model_validate` raises if the JSON is not that of the view
 JsonObject = dict[str, object]  # as a door gives it out
-MANAGED_BY = "The configuration file that describes it, if one does."
+MANAGED_BY = "Document source that manages it, if any."
 T = TypeVar("T")
 
 
@@ -40,8 +35,9 @@ class View(BaseModel):
     @classmethod
     def from_value(cls, value: object, /, **others: object) -> Self:
         """A view with `others`; every further field is the attribute of `value` that has its name."""
-        taken = {name: getattr(value, name) for name in cls.model_fields if name not in others}
-        return cls.model_validate({**taken, **others})
+        values = {name: getattr(value, name) for name in cls.__pydantic_fields__ if name not in others}
+        values.update(others)
+        return cls.model_validate(values)
 
     @classmethod
     def read_all(cls, items: Iterable[object]) -> list[Self]:
@@ -61,25 +57,25 @@ class ListOf(View, Generic[T]):
 
 class PageOf(View, Generic[T]):
     items: list[T]
-    next_cursor: str | None = Field(description="Give it back as `cursor` for the next page; null: this is the last.")
+    next_cursor: str | None = Field(description="Send it as `cursor` for the next page; null on the last page.")
 
 
 class TotalView(View):
     count: int
-    is_exact: bool = Field(description="False: there are this many or more; counting stopped at 10,000.")
+    is_exact: bool = Field(description="False if counting stopped at 10,000.")
 
 
 class CountedPage(PageOf[T], Generic[T]):
-    total: TotalView | None = Field(description="How many match on all pages; null unless `with_total` asked for it.")
+    total: TotalView | None = Field(description="Number of matches on all pages; null unless `with_total` is set.")
 
 
 class DryRunOf(View, Generic[V]):
-    """What a write with `dry_run` would have changed. Nothing was."""
+    """What the request would change without `dry_run`. Nothing was changed."""
 
     dry_run: Literal[True] = True
-    before: V | None = Field(description="Null: it is not there.")
-    after: V | None = Field(description="Null: it would not be there.")
-    changed: list[str] = Field(description="Fields that would have another value.")
+    before: V | None = Field(description="Null if it does not exist.")
+    after: V | None = Field(description="Null if it would not exist.")
+    changed: list[str] = Field(description="Fields that would change.")
 
     @classmethod
     def of(cls, before: V | None, after: V | None) -> Self:
@@ -97,7 +93,7 @@ class Deleted(View):
 
 
 def differences(before: View | None, after: View | None) -> list[str]:
-    """Names of the fields that two views of one kind do not agree in."""
+    """Names of the fields in which two views differ."""
     named = after or before
     fields = type(named).model_fields if named is not None else ()
     return [name for name in fields if getattr(before, name, None) != getattr(after, name, None)]

@@ -1,29 +1,43 @@
 """Why an endpoint runs when it does: the decision, what the endpoint waits for, and every reason as data.
 
-A reason has a kind for programs and a sentence for people. No door takes a sentence apart to find out what it says.
+A reason has a kind for programs and a sentence for people. Doors never parse sentences.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Self
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from mainspring.domain.advice.authority import Authority, authority_of
 from mainspring.domain.advice.proposal import StoredProposal
+from mainspring.domain.calendar import ExcludedDay, is_running_out, last_open_day
 from mainspring.domain.definition import contradiction_of
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.instant import FOREVER
+from mainspring.domain.kinds.registry import kind_of
 from mainspring.domain.run import Run
+from mainspring.domain.schedule.anchor import replan
+from mainspring.domain.schedule.cron import zone_of
 from mainspring.domain.schedule.governor import decode_trail
 from mainspring.domain.schedule.hint import author_in_words
+from mainspring.domain.schedule.maintenance import (
+    DuringMaintenance,
+    WindowSpan,
+    occurrences,
+    open_during,
+    skipping_at,
+)
+from mainspring.domain.schedule.open_days import is_open_at, local_date
 from mainspring.domain.schedule.queue import QueueWait
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.calendars import excluded_for
+from mainspring.operations.context import Desk
 from mainspring.operations.proposals import pending_of
 from mainspring.operations.runs import find_wait
-from mainspring.views.decision import DecisionStepView
+from mainspring.views.calendar import long_date
 from mainspring.views.endpoint import State, state_of
-from mainspring.views.run import RunView
+from mainspring.views.run import DecisionStepView, RunView
 from mainspring.views.sentences import (
     clock,
     hints_in_words,
@@ -31,30 +45,34 @@ from mainspring.views.sentences import (
     step_sentence,
     wait_advice,
     wait_sentence,
+    waiting_in_words,
     when,
 )
 from mainspring.views.view import At, View
 
 
 class EndpointFacts(NamedTuple):
-    """What the reasons are made from, besides the run that is in flight."""
+    """The data of the reasons, besides the run in progress."""
 
     endpoint: Endpoint
     now: datetime
     has_scheduler: bool = True
     wait: QueueWait | None = None
     proposals: Sequence[StoredProposal] = ()  # that are pending
+    window: WindowSpan | None = None  # the maintenance window that is open now
+    window_of_next: WindowSpan | None = None  # the one in which the next run is skipped
+    excluded: ExcludedDay | None = None  # the day of the run that would be next without calendars
 
 
 class WaitView(View):
     """What an endpoint that is due and not started waits for."""
 
     cause: Literal["scheduler", "host", "rate", "tenant", "tenant_slow", "tenant_new", "slow", "new", "places"]
-    name: str = Field(description="The host or the tenant; empty for the others.")
-    limit: str = Field(description="How many runs may be in flight, or the rate.")
+    name: str = Field(description="The host or the tenant; otherwise empty.")
+    limit: str = Field(description="Maximum number of runs in progress, or the rate.")
     in_flight: int
     since: At | None = Field(description="When the endpoint was due.")
-    waiting: int = Field(description="Endpoints that wait for the same, this one included.")
+    waiting: int = Field(description="Endpoints that wait for the same limit, including this one.")
     setting: str | None = Field(description="The setting to change.")
     text: str = Field(description="The same in words.")
     advice: str = Field(description="What to change.")
@@ -74,6 +92,7 @@ class ReasonView(View):
     part: Literal["state", "waiting", "running", "plan", "note"]
     kind: Literal[
         "archived",
+        "done",
         "parked",
         "job-paused",
         "paused",
@@ -94,11 +113,15 @@ class ReasonView(View):
         "refused",
         "proposed",
         "failures",
+        "maintenance",
+        "calendar",
     ]
     text: str = Field(description="One or two sentences.")
-    command: str | None = Field(default=None, description="The command that changes this, if there is one.")
-    at: At | None = Field(default=None, description="The timestamp that the text is about.")
-    author: str | None = Field(default=None, description="Who paused, hinted, asked or proposed: `rule:night`.")
+    command: str | None = Field(default=None, description="The command that changes this, if any.")
+    at: At | None = Field(default=None, description="The timestamp in the text.")
+    author: str | None = Field(
+        default=None, description="Author of the pause, hint, request or proposal: `rule:night`."
+    )
 
     @property
     def sentence(self) -> str:
@@ -110,24 +133,29 @@ class ReasonView(View):
 
 class DecisionView(View):
     endpoint: str
+    kind: str
+    target: str = Field(description="What a run calls, in one line without secrets.")
     status: State
     next_run_at: At | None
     source: str
     trail: list[DecisionStepView] = Field(description="Every candidate of the decision, and why it won or lost.")
     running: RunView | None
-    waiting: WaitView | None = Field(description="What it waits for, if it is due and not started; null: nothing.")
+    waiting: WaitView | None = Field(description="What a due endpoint waits for; null: nothing.")
     reasons: list[ReasonView] = Field(
-        description="Its state, what it waits for, its present run, the decision step by step, and what else counts."
+        description="Its state, what it waits for, its current run, the decision step by step, and other influences."
     )
     sentences: list[str] = Field(description="The same in words.")
 
     @classmethod
     def of(cls, facts: EndpointFacts, running: Run | None) -> Self:
         endpoint, wait = facts.endpoint, facts.wait
+        kind = kind_of(endpoint.action)
         reasons = reasons_of(facts, running)
         return cls.from_value(
             endpoint,
             endpoint=endpoint.name,
+            kind=kind.name,
+            target=kind.summary(endpoint.action),
             status=state_of(endpoint, facts.now),
             trail=decode_trail(endpoint.trail),
             running=None if running is None else RunView.of(running, endpoint.name),
@@ -139,29 +167,69 @@ class DecisionView(View):
 
 async def load_decision(desk: Desk, endpoint: Endpoint) -> DecisionView:
     workers = await desk.stores.presence.alive()
-    running = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
+    running = (
+        await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running or endpoint.is_open else None
+    )
     facts = EndpointFacts(
         endpoint,
         await desk.stores.schedule.now(),
         any(worker.kind == "scheduler" for worker in workers),
         await find_wait(desk, endpoint),
         await pending_of(desk, endpoint),
+        *await _windows(desk, endpoint),
+        await _excluded(desk, endpoint),
     )
     return DecisionView.of(facts, running)
 
 
+async def _windows(desk: Desk, endpoint: Endpoint) -> tuple[WindowSpan | None, WindowSpan | None]:
+    """The maintenance window that is open now, and the one in which the next run is skipped."""
+    windows = await desk.stores.maintenance.windows(desk.tenant_id)
+    now = await desk.stores.schedule.now()
+    at = max(endpoint.next_run_at or now, now)
+    open_ = [each for window in windows for each in occurrences(window, now, now, desk.cron)]
+    later = [each for window in windows for each in occurrences(window, at, at, desk.cron)]
+    return open_during(open_, endpoint.id, endpoint.job_id, now, now), skipping_at(later, endpoint, at)
+
+
+async def _excluded(desk: Desk, endpoint: Endpoint) -> ExcludedDay | None:
+    """The excluded day on which the endpoint would run next if it had no calendars."""
+    if not endpoint.days or not endpoint.can_run:
+        return None
+    now = await desk.stores.schedule.now()
+    plain = replan(replace(endpoint, days="", next_run_at=None), now, desk.cron)
+    day = local_date(endpoint, plain.next_run_at or now)
+    found = await excluded_for(desk, endpoint, day, day)
+    return found[0] if found else None
+
+
 def reasons_of(facts: EndpointFacts, running: Run | None) -> list[ReasonView]:
-    return [*_state(facts), *_waiting(facts), *_running(facts, running), *_decided(facts.endpoint), *_notes(facts)]
+    return [
+        *_state(facts),
+        *_calendar(facts),
+        *_maintenance(facts),
+        *_waiting(facts),
+        *_running(facts, running),
+        *_decided(facts.endpoint),
+        *_notes(facts),
+    ]
 
 
 def _state(facts: EndpointFacts) -> Iterator[ReasonView]:
-    """What stops it, or when it runs and on whose word."""
+    """What stops the endpoint, or when it runs and why."""
     endpoint, now = facts.endpoint, facts.now
     name = f"{endpoint.name!r}"
     match state_of(endpoint, now):
         case "archived":
             text = f"{name} was archived {when(now, endpoint.archived_at)} and never runs again."
             yield ReasonView(part="state", kind="archived", text=text, at=endpoint.archived_at)
+        case "done":
+            text, command = (
+                f"{name} ran once, at {when(now, endpoint.once_at)}, and is done. To run it again, set another time "
+                "or request a run.",
+                f"mainspring endpoint run {name}",
+            )
+            yield ReasonView(part="state", kind="done", text=text, command=command, at=endpoint.once_at)
         case "parked":
             text = f"{name} was parked {when(now, endpoint.parked_at)}: {endpoint.parked_reason}."
             yield ReasonView(part="state", kind="parked", text=text, at=endpoint.parked_at)
@@ -212,8 +280,60 @@ def _planned(facts: EndpointFacts) -> ReasonView:
     if at is None:
         return ReasonView(part="state", kind="planned", text=f"{endpoint.name!r} has no next run.")
     verb = "runs next" if at > now else "was due"
+    if endpoint.action.is_expected:
+        text = f"{endpoint.name!r} expects a ping before {when(now, at)}, set by {source_in_words(endpoint)}."
+        if endpoint.is_open:
+            text = f"{endpoint.name!r} is running, and must end before {when(now, at)}."
+        return ReasonView(part="state", kind="planned", text=text, at=at)
     text = f"{endpoint.name!r} {verb} at {when(now, at)}, set by {source_in_words(endpoint)}."
+    if (waiting := endpoint.waiting) is not None:
+        text = (
+            f"{endpoint.name!r} waits for the callback of a run. The schedule is planned again when the run ends, at "
+            f"the latest at {when(now, waiting.until_at)}."
+        )
     return ReasonView(part="state", kind="planned", text=text, at=at)
+
+
+def _calendar(facts: EndpointFacts) -> Iterator[ReasonView]:
+    endpoint, excluded = facts.endpoint, facts.excluded
+    if excluded is not None:
+        text = f"No run on {excluded.day.isoformat()}: {excluded.words}; {_next_in_zone(endpoint)}."
+        yield ReasonView(part="state", kind="calendar", text=text, command=None, at=endpoint.next_run_at)
+    if is_running_out(endpoint, facts.now):
+        last = last_open_day(endpoint)
+        text = f"Calendar {endpoint.only_calendar!r} has no day after {last} on which it may run. Add days to it."
+        if last is None or last < local_date(endpoint, facts.now):
+            text = f"Calendar {endpoint.only_calendar!r} has no day left on which it may run. Add days to it."
+        command = f"mainspring calendar edit {endpoint.only_calendar!r}"
+        yield ReasonView(part="state", kind="calendar", text=text, command=command)
+    if endpoint.days and not is_open_at(endpoint, facts.now) and not endpoint.action.is_expected:
+        yield ReasonView(part="state", kind="calendar", text="Today is excluded. A requested run still starts.")
+
+
+def _next_in_zone(endpoint: Endpoint) -> str:
+    """`next run Monday 28 December 09:00 Europe/Berlin`"""
+    if endpoint.next_run_at is None:
+        return "no run follows"
+    return f"next run {long_date(endpoint.next_run_at.astimezone(zone_of(endpoint.timezone)))} {endpoint.timezone}"
+
+
+def _maintenance(facts: EndpointFacts) -> Iterator[ReasonView]:
+    window, now = facts.window, facts.now
+    if window is not None:
+        runs = "Runs of the schedule are skipped" if window.runs is DuringMaintenance.SKIP else "Runs continue"
+        text = (
+            f"The maintenance window {window.name!r} is open until {when(now, window.until_at)}. {runs}, failures are "
+            "not counted, and alerts are silent. A requested run still starts."
+        )
+        command = f"mainspring maintenance show {window.name!r}"
+        yield ReasonView(part="state", kind="maintenance", text=text, command=command, at=window.until_at)
+    skipping = facts.window_of_next
+    if skipping is not None and facts.endpoint.next_run_at is not None and skipping != window:
+        text = (
+            f"The maintenance window {skipping.name!r} opens at {when(now, skipping.from_at)} and skips that run; the "
+            f"schedule continues after {clock(skipping.until_at)}."
+        )
+        yield ReasonView(part="state", kind="maintenance", text=text, at=skipping.from_at)
 
 
 def _waiting(facts: EndpointFacts) -> Iterator[ReasonView]:
@@ -226,21 +346,34 @@ def _waiting(facts: EndpointFacts) -> Iterator[ReasonView]:
 
 def _running(facts: EndpointFacts, run: Run | None) -> Iterator[ReasonView]:
     endpoint, now = facts.endpoint, facts.now
-    if endpoint.is_running:
+    if endpoint.waiting is not None:
+        text = (
+            f"It has been {waiting_in_words(endpoint.waiting, now)} (attempt {endpoint.attempt}, {endpoint.run_id}). "
+            "Without a report before the deadline it ends as timeout."
+        )
+        yield ReasonView(part="running", kind="running", text=text, at=endpoint.open_until)
+    elif endpoint.is_open:
+        text = (
+            f"A ping started it {when(now, endpoint.anchor_at)} ({endpoint.run_id}); unless a ping ends it before "
+            f"{clock(endpoint.open_until)}, it is reported as still running."
+        )
+        yield ReasonView(part="running", kind="running", text=text, at=endpoint.open_until)
+    elif endpoint.is_running:
         since = f"since {when(now, run.started_at)} " if run is not None else ""
         text = (
             f"It is running now, {since}by worker {endpoint.claimed_by} (attempt {endpoint.attempt}, "
             f"{endpoint.run_id}); unless it ends before {clock(endpoint.lease_until)}, another worker takes it over."
         )
         yield ReasonView(part="running", kind="running", text=text, at=endpoint.lease_until)
-        text = "What follows is the plan as it was made before this run; its end makes the next one."
+        text = "The plan below was made before this run. The end of the run makes the next one."
         yield ReasonView(part="running", kind="earlier-plan", text=text)
-    if endpoint.manual_at is not None:
-        start = "starts when the present run has ended" if endpoint.is_running else "starts at once"
+    if endpoint.requested_at is not None:
+        is_in_hand = endpoint.is_running or endpoint.is_open
+        start = "starts when the present run has ended" if is_in_hand else "starts at once"
         if facts.wait is not None and facts.has_scheduler:
             start = "starts when its turn comes"
-        text = f"A run was asked for {when(now, endpoint.manual_at)} and {start}."
-        yield ReasonView(part="running", kind="run-requested", text=text, at=endpoint.manual_at)
+        text = f"A run was asked for {when(now, endpoint.requested_at)} and {start}."
+        yield ReasonView(part="running", kind="run-requested", text=text, at=endpoint.requested_at)
     if not facts.has_scheduler:
         text = "No scheduler is running, so nothing runs. Start one."
         yield ReasonView(part="running", kind="no-scheduler", text=text, command="mainspring serve")
@@ -257,7 +390,7 @@ def _decided(endpoint: Endpoint) -> Iterator[ReasonView]:
 
 
 def _notes(facts: EndpointFacts) -> Iterator[ReasonView]:
-    """What counts at the next decision although it may not be in this one's trail."""
+    """What affects the next decision and may not be in this decision."""
     endpoint, now = facts.endpoint, facts.now
     for kind, words in hints_in_words(endpoint, now):
         yield ReasonView(part="note", kind="hint", text=f"In force: {kind}, {words}.")
@@ -279,5 +412,7 @@ def _notes(facts: EndpointFacts) -> Iterator[ReasonView]:
     if endpoint.failure_count:
         many = "run" if endpoint.failure_count == 1 else f"{endpoint.failure_count} runs"
         text = f"The last {many} failed. A success, a manual run or a reset of the failures ends the backoff."
+        if endpoint.action.is_expected:
+            text = f"The last {many} failed. A ping that reports a success, or a reset, ends the failures."
         command = f"mainspring endpoint reset {endpoint.name!r}"
         yield ReasonView(part="note", kind="failures", text=text, command=command)

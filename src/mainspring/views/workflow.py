@@ -13,22 +13,24 @@ from mainspring.workflow.model import Workflow
 
 
 def plain(value: object) -> Any:
-    """A value as JSON has it: structs are objects, tuples are lists."""
+    """A value as JSON: structs are objects, tuples are lists."""
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
 class WorkflowRules(View):
-    """A workflow as its document means it."""
+    """A parsed workflow."""
 
     name: str
     version: int = Field(description="0: never published.")
     description: str
-    start: str = Field(description="The step that comes first.")
-    reentry: Literal["allow", "refuse"] = Field(description="Whether a second may run under one correlation key.")
+    start: str = Field(description="The first step.")
+    reentry: Literal["allow", "refuse"] = Field(
+        description="Whether a second execution may run with the same correlation key."
+    )
     step_count: int
-    input: dict[str, dict[str, JsonValue]] = Field(description="What an execution starts with.")
+    input: dict[str, dict[str, JsonValue]] = Field(description="Input of an execution.")
     exits: list[dict[str, JsonValue]]
-    triggers: list[dict[str, JsonValue]] = Field(description="What outside starts it, or is told to it.")
+    triggers: list[dict[str, JsonValue]] = Field(description="Triggers: what starts the workflow or sends it events.")
     steps: list[dict[str, JsonValue]]
 
     @classmethod
@@ -53,7 +55,7 @@ class WorkflowView(View):
     step_count: int
     actor: str = Field(description="Who published it.")
     created_at: At
-    archived_at: At | None = Field(description="Since then nothing starts it; null: it may be started.")
+    archived_at: At | None = Field(description="Time of archiving; null: it can be started.")
 
     @classmethod
     def of(cls, published: Published) -> Self:
@@ -73,7 +75,7 @@ class WorkflowDetailView(WorkflowRules):
     actor: str
     created_at: At
     archived_at: At | None
-    document: str = Field(description="As it was written.")
+    document: str = Field(description="The document as written.")
 
     @classmethod
     def of_published(cls, published: Published, **others: object) -> Self:
@@ -82,13 +84,13 @@ class WorkflowDetailView(WorkflowRules):
 
 
 class WorkflowPublished(WorkflowDetailView):
-    new: bool = Field(description="False: the newest version does the same already; nothing was published.")
+    new: bool = Field(description="False if the newest version is identical; nothing was published.")
 
 
 class WorkflowArchived(View):
     dry_run: bool = Field(description="True: nothing was changed.")
-    changed: bool = Field(description="False: it was so already.")
-    running: int = Field(description="Executions of it that are not over; they go on.")
+    changed: bool = Field(description="False if it already had this state.")
+    running: int = Field(description="Executions that are in progress. They continue.")
     workflow: WorkflowView
 
     @classmethod
@@ -98,7 +100,7 @@ class WorkflowArchived(View):
 
 class WorkflowDryRun(View):
     dry_run: Literal[True] = True
-    new: bool = Field(description="Whether there would be a new version.")
+    new: bool = Field(description="Whether a new version would be published.")
     before: WorkflowView | None
     after: WorkflowRules
     differences: list[str] = Field(description="What would change, in words.")
@@ -137,4 +139,4 @@ class WorkflowChecked(WorkflowRules):
 class WorkflowDiff(View):
     old: int
     new: int
-    differences: list[str] = Field(description="One sentence for each change; none: both do the same.")
+    differences: list[str] = Field(description="One sentence for each change; empty if both are identical.")

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import InvalidInput, Misconfigured, did_you_mean
 from mainspring.domain.schedule.cron import CRON
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.secret_rotation import SECRET_KEY_ID, remember_retired
 from mainspring.operations.tenants import check_tenant_id
 from mainspring.ports.outbound import PasswordHasher
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import TimeOrderedIds, worker_name
-from mainspring.wiring.outbound import never_called
+from mainspring.wiring.outbound import check_certificates, never_called
 from mainspring.wiring.stores import open_stores
 
 if TYPE_CHECKING:
@@ -77,9 +77,11 @@ async def open_desk(
         behind_bouncer=settings.pgbouncer,
         audit_keys=keys.audit_keys,
         create=create,
+        keep_runs=settings.keep_runs,
     ) as stores:
         vault = SealingVault(keys)
-        await _check_key(stores, keys)
+        await stores.upkeep.check_identity()  # refuses a database that the installation has left
+        await check_key(stores, keys)
         if not for_all and not await has_tenant(stores, settings.tenant):
             await stores.endpoints.put_tenant(Tenant(settings.tenant, settings.tenant))
         await remember_retired(stores, vault.recall)
@@ -87,14 +89,19 @@ async def open_desk(
         yield replace(
             desk,
             allow_ports=settings.allow_ports,
+            commands=settings.commands,
             never_called=never_called,
             signer=CheckpointSigner(keys),
             partitions=settings.workflow_partitions,
             worker=worker_name(),
+            site=settings.site,
+            callback_site=settings.callback_site,
+            proxies=frozenset(settings.proxy_urls),
+            check_certificates=check_certificates,
         )
 
 
-async def _check_key(stores: Stores, keys: "KeyRing") -> None:
+async def check_key(stores: Stores, keys: "KeyRing") -> None:
     sealed_with = await stores.upkeep.installation(SECRET_KEY_ID, keys.primary_id)
     if sealed_with not in keys.ciphers:
         keys.refresh()  # it may have changed since it was read

@@ -2,41 +2,76 @@
 
 import socket
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
+from mainspring.domain.errors import StoreUnavailable
 from mainspring.ports.outbound import Vault
+from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
-from mainspring.wiring.clock import SystemClock
+from mainspring.wiring.clock import SystemClock, worker_name
 
 if TYPE_CHECKING:
     from mainspring.domain.notify.subscription import DestinationKind
-    from mainspring.outbound.http import HttpCaller
+    from mainspring.domain.run import Request
+    from mainspring.outbound.caller import KindCaller
     from mainspring.outbound.oidc import OidcIssuer
+    from mainspring.ports.archive import Archive
     from mainspring.ports.notifications import Messenger
 
 KEPT_CONNECTIONS = 100
 
 
-def open_caller(settings: Settings, vault: Vault) -> "HttpCaller":
+def open_archive(settings: Settings) -> "Archive | None":
+    """The archive of MAINSPRING_ARCHIVE, if that is set."""
+    from mainspring.outbound.parquet import ParquetArchive
+
+    return None if settings.archive is None else ParquetArchive(settings.archive)
+
+
+def open_caller(settings: Settings, vault: Vault, stores: Stores | None = None) -> "KindCaller":
+    """The caller of every kind. With `stores`, connections are found there, and refused commands are audited."""
+    from mainspring.outbound.caller import KindCaller, callers_of
     from mainspring.outbound.guard import AddressGuard
     from mainspring.outbound.http import HttpCaller
+    from mainspring.outbound.kinds.dial import Dialer
+    from mainspring.outbound.templates import TemplateRenderer
 
-    return HttpCaller(
-        AddressGuard(settings.allow_cidrs, own=_own_listeners(settings)),
+    on_refused = None if stores is None else partial(_record_refusal, stores)
+    guard = AddressGuard(settings.allow_cidrs, own=_own_listeners(settings))
+    http = HttpCaller(
+        guard,
         vault,
         clock=SystemClock().now,
         allow_ports=settings.allow_ports,
         connections_max=settings.concurrency + KEPT_CONNECTIONS,  # a place that waits for a socket would run late
+        connections=None if stores is None else stores.connections,
+        proxies=settings.proxy_urls,
+        site=settings.callback_site,
     )
+    others = callers_of(Dialer(guard, clock=SystemClock().now), vault, settings.commands, on_refused)
+    return KindCaller(http, others, TemplateRenderer(vault, None if stores is None else stores.runs))
+
+
+async def _record_refusal(stores: Stores, request: "Request", reason: str) -> None:
+    """Without a database the run is not recorded either; it is blocked all the same."""
+    from mainspring.domain.event import Event, EventType
+
+    with suppress(StoreUnavailable):
+        now = await stores.schedule.now()
+        data: dict[str, object] = {"reason": reason}
+        actor = f"worker:{worker_name()}"
+        event = Event(EventType.COMMAND_REFUSED, now, request.tenant_id, request.endpoint_id, "", actor, data)
+        await stores.runs.add_events([event])
 
 
 def _own_listeners(settings: Settings) -> frozenset[tuple[str, int]]:
     """The addresses that we and our database listen on: no endpoint may call them, whatever networks are allowed."""
-    from mainspring.stores.postgres.hosts import hosts_of
+    from mainspring.stores.postgres.url import ConnectionUrl
 
     ours = [(settings.host, settings.port)]
     if settings.url.startswith("postgres"):
-        ours += hosts_of(settings.url)
+        ours += ConnectionUrl.parse(settings.url).networked
     return frozenset((address, port) for host, port in ours if port for address in _addresses(host))
 
 
@@ -50,11 +85,26 @@ def _addresses(host: str) -> set[str]:
     return found
 
 
+def check_certificates(ca: str, certificate: str, key: str) -> None:
+    """Raises InvalidInput unless libcurl can use these PEM texts."""
+    if ca or certificate or key:
+        from mainspring.outbound import certificates
+
+        certificates.check_certificates(ca, certificate, key)
+
+
 def never_called(host: str) -> str | None:
     """Why this host is never called, whatever an operator allows; None: it may be, or its name must be resolved."""
     from mainspring.outbound.guard import ANYWHERE, judge_name
 
     return judge_name(host, ANYWHERE)
+
+
+def why_no_ping() -> str | None:
+    """Why endpoints of kind `ping` cannot run in this process; None if they can."""
+    from mainspring.outbound.kinds.ping import why_not
+
+    return why_not()
 
 
 def judge_host(settings: Settings, host: str) -> str | None:

@@ -9,7 +9,7 @@ import structlog
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.model.session import ModelSession
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.planner import HOW_TO_ADD_A_MODEL
 from mainspring.operations.rule_draft import Drafter, Prices, RuleDraft, draft_rules
 from mainspring.operations.rules import RuleOwner
@@ -26,6 +26,7 @@ MODEL_CHILD = (sys.executable, "-m", "mainspring.wiring.model_child")
 async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
     """Runs a planner alone, as a separate process, until a signal arrives."""
     from mainspring.observe import Metrics
+    from mainspring.workers.database_watch import DatabaseWatch
     from mainspring.workers.planner import Planner
     from mainspring.workers.presence import present
     from mainspring.workers.supervisor import supervise
@@ -34,7 +35,8 @@ async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
         on_ready()
         analysts = [open_analyst(settings, desk, model) for model in models]
         async with present(desk.stores.presence, desk.worker, {"planner": 0}):
-            await supervise([Planner(desk.stores.planner, Metrics(), desk.worker), *analysts])
+            planner = Planner(desk.stores.planner, Metrics(), desk.worker)
+            await supervise([planner, *analysts, DatabaseWatch(desk.stores.upkeep)])
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from msgspec import Struct
 
 from mainspring.domain.errors import Conflict
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.secret_rotation import Resealed, count_sealed, seal_again, settle_key
 from mainspring.outbound.key_file import KeyFile, new_key
 from mainspring.outbound.vault import key_id

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,15 +17,21 @@ from mainspring.ports.stores import Stores
 from mainspring.ports.upkeep import UpkeepStore
 from mainspring.ports.workflows import EffectStore, TickStore, WorkflowStores
 from mainspring.stores.accounts import SqlAccountStore, SqlAuditStore, SqlCredentialStore
+from mainspring.stores.calendars import SqlCalendarStore
+from mainspring.stores.callbacks import SqlCallbackStore
+from mainspring.stores.calls import SqlCallStore
 from mainspring.stores.clock import SqlClockStore
+from mainspring.stores.connections import SqlConnectionStore
 from mainspring.stores.documents import SqlDocumentStore
 from mainspring.stores.endpoints import SqlEndpointStore
 from mainspring.stores.events import EventReader
 from mainspring.stores.idempotency import SqlIdempotencyStore
 from mainspring.stores.lists import SqlListStore
+from mainspring.stores.maintenance import SqlMaintenanceStore
 from mainspring.stores.model_sessions import SqlModelSessionStore
 from mainspring.stores.notifications import SqlOutboxStore, SqlSubscriptionStore
 from mainspring.stores.partitions import SqlPartitionStore
+from mainspring.stores.pings import SqlPingStore
 from mainspring.stores.planner import SqlPlannerStore
 from mainspring.stores.proposals import SqlProposalStore
 from mainspring.stores.runs import SqlRunStore
@@ -52,12 +59,13 @@ async def open_stores(
     behind_bouncer: bool = False,
     audit_keys: AuditKeys | None = None,
     create: bool = True,
+    keep_runs: timedelta = timedelta(days=30),
 ) -> AsyncIterator[Stores]:
     """Opens the database of `url`, migrates its schema, and closes it at the end.
 
     `clock` replaces the database clock, for simulations and tests. `inline` runs SQLite without threads. `audit_keys`
     seal the audit trail; without them, as in a simulation, it is sealed with an empty key. Without `create`, a database
-    that does not exist, or has no schema, is left alone: NoDatabase.
+    that does not exist, or has no schema, is left alone: NoDatabase. `keep_runs` decides the width of partitions.
     """
     ids = ids or TimeOrderedIds()
     scheme, _, rest = url.partition("://")
@@ -78,7 +86,13 @@ async def open_stores(
         from mainspring.stores.postgres.database import PostgresDatabase
 
         postgres = await PostgresDatabase.open(
-            url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer, audit_keys=audit_keys, create=create
+            url,
+            clock,
+            pool_size=pool_size,
+            behind_bouncer=behind_bouncer,
+            audit_keys=audit_keys,
+            create=create,
+            keep_runs=keep_runs,
         )
         try:
             yield _postgres_stores(postgres, ids)
@@ -109,10 +123,12 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
         SqliteEventReader(),
         schedule,
         schedule.wake,
+        schedule.read_windows_again,
         SqliteUpkeep(database),
         SqlitePresence(database, schedule, CRON),
         SqliteTicks(database),
         SqliteEffects(database),
+        ids,
     )
 
 
@@ -129,10 +145,12 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
         PostgresEventReader(),
         schedule,
         schedule.wake,
+        schedule.read_windows_again,
         PostgresUpkeep(database),
         PostgresPresence(database, schedule, CRON),
         PostgresTicks(database),
         PostgresEffects(database),
+        ids,
     )
 
 
@@ -141,18 +159,22 @@ def _stores(
     events: EventReader,
     schedule: ScheduleStore,
     wake: Callable[[], None],
+    read_windows_again: Callable[[], None],
     upkeep: UpkeepStore,
     presence: PresenceStore,
     ticks: TickStore,
     effects: EffectStore,
+    ids: Ids,
 ) -> Stores:
     """All stores of a database: those that differ in kind are given, the others are the same for both."""
     return Stores(
         schedule=schedule,
         endpoints=SqlEndpointStore(database, wake),
+        calls=SqlCallStore(database, wake),
         runs=SqlRunStore(database, events),
         upkeep=upkeep,
-        configuration=SqlDocumentStore(database, events, wake),
+        maintenance=SqlMaintenanceStore(database, read_windows_again),
+        configuration=SqlDocumentStore(database, events, read_windows_again),
         accounts=SqlAccountStore(database),
         credentials=SqlCredentialStore(database),
         audit=SqlAuditStore(database),
@@ -175,4 +197,8 @@ def _stores(
         presence=presence,
         clock=SqlClockStore(database, wake, CRON),
         proposals=SqlProposalStore(database),
+        pings=SqlPingStore(database, wake, ids, CRON),
+        callbacks=SqlCallbackStore(database, wake, CRON),
+        connections=SqlConnectionStore(database),
+        calendars=SqlCalendarStore(database),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mainspring.domain.access.scope import Principal, Scope
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.settings import Settings
 from mainspring.wiring.desk import open_desk, open_password_hasher
 from mainspring.wiring.outbound import open_caller, open_issuer
@@ -93,7 +93,7 @@ async def serve_assistant(settings: Settings, scopes: frozenset[Scope]) -> None:
     from mainspring.workers.presence import present
 
     async with open_desk(settings, actor="mcp") as desk, present(desk.stores.presence, desk.worker, {"mcp": 0}):
-        caller = open_caller(settings, desk.vault)
+        caller = open_caller(settings, desk.vault, desk.stores)
         try:
             await serve_stdio(Principal(desk.tenant_id, desk.actor, scopes), lambda _, __: desk, caller)
         finally:

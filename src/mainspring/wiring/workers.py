@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.planner import LanguageModel
 from mainspring.ports.stores import Stores
 from mainspring.ports.upkeep import LIMITS
@@ -15,14 +17,15 @@ from mainspring.settings import Settings
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.desk import open_desk
 from mainspring.wiring.files import file_limit, places_within
-from mainspring.wiring.outbound import open_caller, open_messengers
+from mainspring.wiring.outbound import open_archive, open_caller, open_messengers
 
 if TYPE_CHECKING:
     from mainspring.domain.notify.subscription import DestinationKind
     from mainspring.event_feed import Feed
     from mainspring.observe import Metrics
-    from mainspring.outbound.http import HttpCaller
+    from mainspring.outbound.caller import KindCaller
     from mainspring.ports.notifications import Messenger
+    from mainspring.workers.archive import HistoryArchiver
     from mainspring.workers.notifier import Notifier
     from mainspring.workers.supervisor import Worker
 
@@ -32,7 +35,7 @@ class Running(Struct, frozen=True):
 
     workers: tuple["Worker", ...]
     desk: Desk
-    caller: "HttpCaller"
+    caller: "KindCaller"
     metrics: "Metrics"
     models: list[LanguageModel]  # one, or none
     places: int
@@ -66,10 +69,12 @@ class Running(Struct, frozen=True):
 async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
     """The scheduler, the planner and the janitor of one process, ready to be supervised."""
     from mainspring.observe import Metrics
+    from mainspring.operations.calendars import extend_calendars
+    from mainspring.outbound.sandbox import ProcessSandbox
     from mainspring.wiring.planner import open_analyst, open_models
     from mainspring.wiring.workflows import open_workflow_workers
     from mainspring.workers.clock_watch import ClockWatch, ClockWatchOptions
-    from mainspring.workers.file_watch import FileWatch
+    from mainspring.workers.database_watch import DatabaseWatch
     from mainspring.workers.janitor import Janitor, JanitorOptions
     from mainspring.workers.planner import Planner
     from mainspring.workers.scheduler import Scheduler, SchedulerOptions
@@ -77,7 +82,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
 
     async with open_desk(settings, actor="system") as desk, open_models(settings) as models:
         stores, metrics = desk.stores, Metrics()
-        caller = open_caller(settings, desk.vault)
+        caller = open_caller(settings, desk.vault, desk.stores)
         options = SchedulerOptions(
             worker=desk.worker,
             places=_places(settings),
@@ -94,6 +99,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
             settings.keep_bodies,
             settings.keep_events,
             settings.keep_runs_per_endpoint,
+            settings.keep_done,
         )
         await stores.upkeep.put_installation(LIMITS, msgspec.json.encode(options.caps).decode())
         scheduler = Scheduler(stores.schedule, caller, options, metrics)
@@ -107,14 +113,31 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
                 ClockWatchOptions(options.worker, options.lease_margin_ms),
                 metrics,
             )
+            sandbox = ProcessSandbox()
             flow_watch = WorkflowWatch(stores.flows, metrics)
-            janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics, lambda: watch.is_steady, flow_watch)
+            janitor = Janitor(
+                stores.upkeep,
+                stores.runs,
+                upkeep,
+                metrics,
+                lambda: watch.is_steady,
+                flow_watch,
+                _archiver(settings, stores),
+                partial(extend_calendars, replace(desk, sandbox=sandbox.unmetered())),
+            )
             analysts = [open_analyst(settings, desk, model) for model in models]
-            files = FileWatch(stores.upkeep)
-            workers: tuple[Worker, ...] = (scheduler, planner, *analysts, janitor, watch, files, *flows)
+            database = DatabaseWatch(stores.upkeep, scheduler.hold)
+            workers: tuple[Worker, ...] = (scheduler, planner, *analysts, janitor, watch, database, sandbox, *flows)
             yield Running(workers, desk, caller, metrics, models, options.places)
         finally:
             await caller.aclose()
+
+
+def _archiver(settings: Settings, stores: Stores) -> "HistoryArchiver | None":
+    from mainspring.workers.archive import HistoryArchiver
+
+    archive = open_archive(settings)
+    return None if archive is None else HistoryArchiver(stores, archive)
 
 
 def _places(settings: Settings) -> int:
@@ -151,7 +174,7 @@ async def open_notification_workers(
 
     await seal_addresses(desk)
     await seal_query_strings(desk)
-    caller, messengers, stores = open_caller(settings, desk.vault), open_messengers(settings), desk.stores
+    caller, messengers, stores = open_caller(settings, desk.vault, desk.stores), open_messengers(settings), desk.stores
     feed = Feed(stores.runs)
     late_ms = int(settings.late_after.total_seconds() * 1000)
     courier = DeliverySender(stores.endpoints, caller, messengers, desk.vault, desk.ids)
@@ -167,7 +190,7 @@ async def open_notification_workers(
 async def run_notifier(settings: Settings, on_ready: Callable[[], None]) -> None:
     """Runs a notifier alone, as a separate process, until a signal arrives."""
     from mainspring.observe import Metrics
-    from mainspring.workers.file_watch import FileWatch
+    from mainspring.workers.database_watch import DatabaseWatch
     from mainspring.workers.presence import present
     from mainspring.workers.supervisor import supervise
 
@@ -177,4 +200,4 @@ async def run_notifier(settings: Settings, on_ready: Callable[[], None]) -> None
     ):
         on_ready()
         async with present(desk.stores.presence, desk.worker, {"notifier": notices.places}):
-            await supervise([notices.feed, notices.notifier, FileWatch(desk.stores.upkeep)])
+            await supervise([notices.feed, notices.notifier, DatabaseWatch(desk.stores.upkeep)])

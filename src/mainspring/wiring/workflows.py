@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from mainspring.domain.errors import NotFound
 from mainspring.observe import Metrics
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import send_event
 from mainspring.operations.workflows import StartRequest, start_executions
+from mainspring.outbound.caller import KindCaller
 from mainspring.outbound.checkpoints import is_signed
-from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.mail import Mailer
 from mainspring.outbound.partition_lock import RedisLock
 from mainspring.plugins import GROUP
@@ -73,12 +73,12 @@ def open_channels(taken: tuple[str, ...]) -> dict[str, EffectHandler]:
 
 
 async def open_workflow_workers(
-    settings: Settings, desk: Desk, caller: HttpCaller, metrics: Metrics, worker: str
+    settings: Settings, desk: Desk, caller: KindCaller, metrics: Metrics, worker: str
 ) -> tuple[Ticker, Dispatcher, TriggerWorker]:
     """The ticker, the dispatcher and the trigger worker of one process."""
     stores = desk.stores
     mailer = Mailer(settings.smtp_url, settings.mail_from, prefix="", clock=SystemClock().now)
-    errands = handlers_of(stores, caller, mailer, desk.ids, worker, settings.allow_ports)
+    errands = handlers_of(stores, caller, mailer, desk.ids, desk.vault, worker, settings.allow_ports)
     errands |= open_channels(tuple(errands))
     sending = DispatcherOptions(
         worker,

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType, StoredEvent
 from mainspring.domain.instant import to_us
+from mainspring.domain.kinds.expiry import EXPIRING
 from mainspring.domain.notify.alerting import (
     OF_ENDPOINTS,
     AlertState,
@@ -24,7 +25,9 @@ from mainspring.domain.notify.message import AlertFacts, Message, compose, messa
 from mainspring.domain.notify.quiet_hours import quiet_until
 from mainspring.domain.notify.subscription import Alert, AlertKind, DuringQuiet, Subscription
 from mainspring.domain.run import RunStatus
+from mainspring.domain.schedule.cron import CRON
 from mainspring.domain.schedule.hint import author_in_words
+from mainspring.domain.schedule.maintenance import WindowSpan, occurrences
 from mainspring.ports.notifications import Intake
 from mainspring.ports.outbound import Ids
 from mainspring.ports.records import RunFilter
@@ -49,7 +52,10 @@ class AlertWriter:
         asked = await asyncio.to_thread(endpoints_in_question, events, alerts, states)
         found = [await self._stores.endpoints.endpoint(tenant_id, each) for tenant_id, each in sorted(asked)]
         jobs = {endpoint.id: endpoint.job_id for endpoint in found if endpoint is not None}
-        return await self._intake(await asyncio.to_thread(judge, events, alerts, states, jobs, now), now)
+        since = min((stored.event.at for stored in events), default=now)
+        maintenance = await self._maintenance(since, now)
+        turns = await asyncio.to_thread(judge, events, alerts, states, jobs, now, maintenance)
+        return await self._intake(turns, now)
 
     async def watch(self, alerts: Sequence[Subscription], now: datetime) -> Intake:
         states = await self._states()
@@ -57,7 +63,8 @@ class AlertWriter:
         kinds = {kind for alert in alerts if isinstance(alert.config, Alert) for kind in alert.config.kinds}
         if kinds & {AlertKind.LATE, AlertKind.RECOVERED}:
             late = await self._stores.outbox.late(self._late_ms, LATE_MAX)
-            turns += await asyncio.to_thread(judge_lateness, late, alerts, states, now)
+            maintenance = await self._maintenance(now, now) if late else {}
+            turns += await asyncio.to_thread(judge_lateness, late, alerts, states, now, maintenance)
         return await self._intake(turns, now)
 
     def merge(self, held: Sequence[Delivery], now: datetime) -> Delivery:
@@ -80,6 +87,14 @@ class AlertWriter:
         """Every state of every alert: as many as there are alerts times endpoints in trouble."""
         found = await self._stores.subscriptions.alert_states(None)
         return await asyncio.to_thread(lambda: {state.key: state for state in found})
+
+    async def _maintenance(self, since: datetime, until: datetime) -> dict[str, list[WindowSpan]]:
+        """The maintenance windows that were open at any time between two times, by tenant."""
+        found: dict[str, list[WindowSpan]] = {}
+        for window in await self._stores.maintenance.windows(None):
+            if open_ := occurrences(window, since, until, CRON):
+                found.setdefault(window.tenant_id, []).extend(open_)
+        return found
 
     async def _intake(self, turns: Sequence[Turn], now: datetime) -> Intake:
         """The last state of each subject, and the alerts on the way there."""
@@ -147,9 +162,18 @@ class AlertWriter:
         by = author_in_words(endpoint.pause_author) or "advice"
         if turn.state.trouble is AlertKind.ADVICE_PAUSED:
             error = endpoint.pause_reason
+        elif turn.state.trouble is AlertKind.EXPIRING:
+            error = await self._warning(endpoint)
         elif turn.state.trouble is AlertKind.PROPOSAL_WAITING:
             error, by = str(turn.data.get("reason") or ""), author_in_words(str(turn.data.get("author") or "advice"))
         return AlertFacts(endpoint.name, since, failures, error, endpoint.next_run_at, link, by, endpoint.runbook)
+
+    async def _warning(self, endpoint: Endpoint) -> str:
+        """What the newest run that warned says about the certificate."""
+        for run in await self._stores.runs.runs(endpoint.tenant_id, RunFilter(endpoint.id, limit=STREAK_MAX)):
+            if run.error_code == EXPIRING:
+                return run.error or ""
+        return "its certificate expires soon"
 
     def _link(self, tenant_id: str, path: str) -> str:
         """The URL of a page; it names the tenant, so it opens in that tenant whichever one the reader works in."""
@@ -164,7 +188,7 @@ class AlertWriter:
                 is_over = run.id != turn.run_id
             elif run.status is RunStatus.SUCCESS:
                 break
-            elif run.status in (RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED):
+            elif run.has_result:
                 since, error, failures = run.started_at, error or run.error or "", failures + 1
         return since, error, failures
 

@@ -21,6 +21,7 @@ import structlog
 from msgspec import Struct
 
 from mainspring.domain.access.sealing import endpoint_secrets
+from mainspring.domain.connection import connection_secrets
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.event import Event, EventType
@@ -221,7 +222,9 @@ class Analyst:
         facts = await stores.planner.facts([FactsWanted(endpoint.id, 1, health=True)])
         rules = await stores.planner.rules(tenant_id, endpoint.job_id)
         last = next(iter(await stores.sessions.sessions(tenant_id, endpoint.id, limit=1)), None)
-        redactor = Redactor(endpoint_secrets(members, self._vault.open))
+        connections = await stores.connections.connections(tenant_id)
+        opened = self._vault.open
+        redactor = Redactor(endpoint_secrets(members, opened) + connection_secrets(connections, opened))
         job = jobs.get(endpoint.job_id) or Job(endpoint.job_id, tenant_id, "", "", JobStatus.ACTIVE, now, now)
         siblings = [member for member in members if member.id != endpoint.id]
         latest = next(iter(facts.results[endpoint.id]), None)

@@ -62,16 +62,17 @@ class DeliverySender:
         except MainspringError as fault:
             return _unsent(str(fault))
         if channel.kind is DestinationKind.WEBHOOK:
-            return await self._call(delivery, target)
+            return await self._call(delivery, target, channel.connection)
         title, text = read_message(delivery.payload)
         return await self._messengers[channel.kind].send(target, title, text, delivery.id)
 
-    async def _call(self, delivery: Delivery, url: str) -> Outcome:
+    async def _call(self, delivery: Delivery, url: str, connection: str) -> Outcome:
         """An alert by HTTP, signed with the tenant's signing keys, if it has any."""
         tenant = await self._endpoints.tenant(delivery.tenant_id)
         request = Request(
             delivery.tenant_id, delivery.subscription_id, delivery.id, delivery.happened_at, delivery.attempt,
-            message_action(url, delivery.payload), tenant.signing_keys if tenant else (), hidden=hidden_parts(url),
+            message_action(url, delivery.payload, connection), tenant.signing_keys if tenant else (),
+            hidden=hidden_parts(url),
         )  # fmt: skip
         return await self._caller.call(request)
 

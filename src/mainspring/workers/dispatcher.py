@@ -24,7 +24,7 @@ from mainspring.workers.tasks import end_tasks
 from mainspring.workflow.model import Arrival, ArrivalKind, Idempotency
 
 LOOK_S = 0.5  # maximum delay before an effect is noticed
-RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
+RETRY_S_MIN, RETRY_S_MAX = 0.5, 2.0  # the pool itself limits how often it connects
 LOST = "the sender was lost after it had started; the effect may have been delivered: check, then retry or skip"
 
 log = structlog.get_logger()

@@ -6,25 +6,31 @@ Each round is small, so that a claim never waits long for it:
     3 watchdog   reports due endpoints not started within `late_after`, and what they wait for: log, metric, event;
                  events that readers cannot see for that long: log, metric (an event would be held back too);
                  and overdue executions of workflows (`flow_watch`)
-    4 history    runs, bodies, events and decided proposals past their retention are removed, a batch at a time
+    4 calendars  holidays and events of a year that has come near are found, and endpoints get its days
+    5 room       partitions for the runs and events to come
+    6 history    past its retention: partitions are dropped, other rows are removed a batch at a time; runs and events
+                 only when they are archived, if there is an archive (`archive.py`)
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 from itertools import count
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.history import span_width
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.schedule.queue import Cause, Queue, QueueWait, waits
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunStore
-from mainspring.ports.upkeep import Backlog, Retention, UpkeepStore
+from mainspring.ports.upkeep import Backlog, Retention, RunRoom, UpkeepStore
+from mainspring.workers.archive import HistoryArchiver
 from mainspring.workers.tasks import end_tasks
 from mainspring.workers.workflow_watch import WorkflowWatch
 
@@ -34,6 +40,7 @@ SWEEP_BATCH = 1_000
 SWEEP_PAUSE_S = 0.05  # between batches, so that the janitor never blocks others
 ZOMBIES_PER_ROUND = 1_000
 EXPIRED_PER_ROUND = 1_000
+EVERY_RUN = (1 << 31) - 1  # a limit per endpoint would remove runs of today, which are not archived yet
 
 log = structlog.get_logger()
 
@@ -45,6 +52,7 @@ class JanitorOptions(Struct, frozen=True):
     keep_bodies: timedelta = timedelta(days=7)
     keep_events: timedelta = timedelta(days=30)
     runs_per_endpoint_max: int = 10_000
+    keep_done: timedelta = timedelta(days=30)
 
 
 class Janitor:
@@ -56,10 +64,19 @@ class Janitor:
         metrics: Metrics,
         is_steady: Callable[[], bool] = lambda: True,
         flow_watch: WorkflowWatch | None = None,
+        archiver: HistoryArchiver | None = None,
+        extend_calendars: Callable[[object], Awaitable[object]] | None = None,
     ) -> None:
-        """`is_steady` tells whether the clock was not set lately: a clock far ahead would make all history look old."""
+        """`is_steady` tells whether the clock was not set lately: a clock far ahead would make all history look old.
+
+        `extend_calendars` gets what it returned last, and does nothing while that is still so.
+        """
+        self._extend_calendars = extend_calendars
+        self._calendars: object = None  # as they were extended last
+        self._partitions_kept: set[str] = set()
         self._is_steady = is_steady
         self._flow_watch = flow_watch
+        self._archiver = archiver
         self._upkeep = upkeep
         self._runs = runs
         self._options = options
@@ -103,8 +120,15 @@ class Janitor:
         self._metrics.dead_rows = (await self._upkeep.dead_rows()).dead
         if self._flow_watch is not None:
             await self._flow_watch.run_once()
+        if sweep and self._extend_calendars is not None and self._is_steady():
+            self._calendars = await self._extend_calendars(self._calendars)
+        now = (await self._upkeep.backlog(0)).now
+        keep = self._retention(now)
+        self._watch_room(await self._upkeep.make_room(keep))
         if sweep and self._is_steady():
-            await self._sweep()
+            keep = await self._archive(keep, now)
+            await self._remove_partitions(keep)
+            await self._sweep(keep)
 
     async def _watch(self) -> None:
         """Compares what was due with what ran; reports the start and the end of lateness."""
@@ -162,12 +186,54 @@ class Janitor:
         self._waits = reported
         return events
 
-    async def _sweep(self) -> None:
-        now = (await self._upkeep.backlog(0)).now
+    def _retention(self, now: datetime) -> Retention:
         options = self._options
-        keep = Retention(
-            now - options.keep_runs, now - options.keep_bodies, now - options.keep_events, options.runs_per_endpoint_max
+        return Retention(
+            now - options.keep_runs,
+            now - options.keep_bodies,
+            now - options.keep_events,
+            options.runs_per_endpoint_max,
+            span_width(options.keep_events),
+            now - options.keep_done,
         )
+
+    def _watch_room(self, room: RunRoom) -> None:
+        self._metrics.run_room = room.seconds
+        if room.is_needed and room.until_at is None:
+            log.error("partition missing")
+
+    async def _archive(self, keep: Retention, now: datetime) -> Retention:
+        """Archives what has ended. Raises if a file cannot be written: then nothing is removed."""
+        if self._archiver is None:
+            return keep
+        archived = await self._archiver.run_once(now)
+        return replace(
+            keep,
+            runs_before=min(keep.runs_before, archived),
+            events_before=min(keep.events_before, archived),
+            runs_per_endpoint_max=EVERY_RUN,
+        )
+
+    async def _remove_partitions(self, keep: Retention) -> None:
+        """Drop what is past its retention. What a transaction reads is left to the next sweep."""
+        kept: set[str] = set()
+        dropped = 0
+        for partition in await self._upkeep.expired_partitions(keep):
+            if self._stopping.is_set():
+                return
+            if await self._upkeep.remove_partition(partition):
+                dropped += 1
+                log.info("partition dropped", partition=partition.name)
+            else:
+                kept.add(partition.name)
+        for name in sorted(kept & self._partitions_kept):
+            log.warning("partition kept", partition=name)
+        self._partitions_kept = kept
+        self._metrics.partitions_kept = len(kept)
+        if dropped:
+            await self._upkeep.analyze_history()
+
+    async def _sweep(self, keep: Retention) -> None:
         removed = 0
         while not self._stopping.is_set():
             swept = await self._upkeep.sweep(keep, SWEEP_BATCH)

@@ -20,7 +20,7 @@ from mainspring.observe import Metrics
 from mainspring.ports.presence import BEAT_S, PresenceStore
 from mainspring.workers.tasks import end_tasks
 
-LEAVE_S = 1.0  # an unavailable database is not waited for: others find out that this process is gone
+LEAVE_S = 0.5  # an unavailable database is not waited for: others find out that this process is gone
 
 log = structlog.get_logger()
 

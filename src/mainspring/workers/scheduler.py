@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from math import inf
 
 import structlog
 from msgspec import Struct
@@ -24,7 +25,7 @@ from msgspec.structs import replace
 
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.instant import to_us
-from mainspring.domain.run import Outcome, Request, RunStatus, RunTrigger
+from mainspring.domain.run import Outcome, RunStatus, RunTrigger
 from mainspring.domain.schedule import fairness
 from mainspring.domain.schedule.claim import Claim
 from mainspring.domain.schedule.fairness import Caps
@@ -42,11 +43,14 @@ EARLY_S = 0.0002  # timers may fire slightly early; the claim would find nothing
 # cost of a transaction.
 CLAIM_BATCH_MAX = 250
 FINISH_BATCH_MAX = 250
+FINISH_EARLY = 32  # results that are worth a transaction, whenever the last one was
+FINISH_PACES = 4  # a result is less urgent than a call
 STARTS_AT_ONCE = 16  # a start takes tens of microseconds; a database response waits for no more than these
-RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
+RETRY_S_MIN, RETRY_S_MAX = 0.5, 2.0  # the pool itself limits how often it connects
 HELD_PAUSE_S = 0.02  # an edit or a planner's page holds a row for milliseconds; a hanging process for longer
 LAST_ROUND_S = 1.0  # at the end, a database that may be unavailable is not waited for much longer
 LAST_WRITES_S = 1.0  # beyond the grace; a result that is not written by then is called again
+OVERDUE_KEPT_S = 3.0  # a process that was stopped finds broken connections first, and then records its late results
 HINTS_PER_ROUND = 500
 SWEEP_HINTS_S = 0.5
 
@@ -106,13 +110,22 @@ class Scheduler:
         self._results: deque[Finished] = deque()
         self._lease_over_ns: dict[str, int] = {}  # by our monotonic clock, for waiting results
         self._pause_s = RETRY_S_MIN
-        self._hints_swept_s = 0.0
-        self._wake = asyncio.Event()  # a place became free, a result waits, or it is time to stop
+        self._hints_swept_s = -inf
+        self._wake = asyncio.Event()  # a place became free that is needed, a run is due sooner, or it is time to stop
+        self._needs_room = False  # a due endpoint waits for a place
+        self._planned_at: datetime | None = None  # the earliest run that was planned since the last claim began
+        self._asleep_until: datetime | None = None  # by the store's clock, while it sleeps
+        self._nap: asyncio.Timeout | None = None  # while it sleeps; ended early by `_wake_up`
+        self._claimed_s = self._finished_s = -inf  # not 0: the monotonic clock may count from the start of the machine
+        self._unrecorded_since_s = 0.0  # since when results cannot be written; 0: they can
+        self._record_now = asyncio.Event()  # results do not wait for others
         self._result_ready = asyncio.Event()
+        self._held_until_s = 0.0
         self._stopping = False
         self._stop_asked = asyncio.Event()
         self._grace_ends_s = 0.0
         self._away = False
+        self._breaks = 0
         metrics.places = options.places
 
     @property
@@ -153,10 +166,20 @@ class Scheduler:
             self._grace_ends_s = self._monotonic_ns() / 1e9 + self._options.grace_s
         self._stopping = True
         self._stop_asked.set()
-        self._wake.set()
+        self._record_now.set()
+        self._wake_up()
+
+    def hold(self, seconds: float) -> None:
+        """Starts no run for so long; results of those in flight are recorded."""
+        self._held_until_s = self._monotonic_ns() / 1e9 + seconds
 
     async def _keep_claiming(self) -> None:
         while not self._stopping:
+            if (held_s := self._held_until_s - self._monotonic_ns() / 1e9) > 0:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(held_s):
+                        await self._stop_asked.wait()
+                continue
             await self._round()
 
     async def _until_stopped(self, rounds: asyncio.Task[None]) -> None:
@@ -172,9 +195,13 @@ class Scheduler:
         self._wake.clear()
         free = self._options.places - self.in_flight
         if free <= 0:
+            self._need_room()
             await self._wake.wait()
             return
+        self._planned_at = None
+        self._claimed_s = self._monotonic_ns() / 1e9
         try:
+            await self._release_strays()
             batch, clock = await self._claim()
         except StoreUnavailable as fault:
             await self._while_away(fault)
@@ -197,17 +224,30 @@ class Scheduler:
         batch = await self._store.claim_due(options.worker, free, options.lease_margin_ms, self._caps, slow)
         clock = _StoreClock(batch.handed_at, self._monotonic_ns())
         failpoint("after_claim")
+        if batch.is_waiting:
+            self._need_room()
+        else:
+            self._needs_room = False
         for claim in batch.claims:
             self._claims[claim.run_id] = claim
             self._slow.start(claim, clock.told_ns)
             self._metrics.claimed[claim.trigger] += 1
-            self._metrics.abandoned += claim.attempt > 1
+            self._metrics.abandoned += claim.endpoint.lost_count > 0
         # A due time in the past that cannot be claimed is an expired hint; a full scheduler clears those now and then.
         is_over = batch.next_due_at is not None and batch.next_due_at <= batch.now
         if is_over or (batch.more and self._monotonic_ns() / 1e9 - self._hints_swept_s > SWEEP_HINTS_S):
             await self._expire_hints()
             batch = replace(batch, more=True)
         return batch, clock
+
+    async def _release_strays(self) -> None:
+        """After a break, releases what the database takes for ours and is not: no endpoint waits for such a lease."""
+        if (breaks := self._store.breaks) == self._breaks:
+            return
+        strays = await self._store.release_strays(self._options.worker, self._claims.keys())
+        self._breaks = breaks
+        if strays:
+            log.warning("stray slots released", worker=self._options.worker, count=strays)
 
     async def _expire_hints(self) -> None:
         """Calls the claimed slots even if something goes wrong here."""
@@ -222,20 +262,29 @@ class Scheduler:
     async def _sleep(self, batch: ClaimBatch) -> None:
         """Sleeps until the next slot, a free place, or a change; at most one tick."""
         seconds = self._options.tick_s
-        if batch.next_due_at is not None:
-            seconds = min(seconds, (batch.next_due_at - batch.handed_at).total_seconds())
+        for due_at in (batch.next_due_at, self._planned_at):
+            if due_at is not None:
+                seconds = min(seconds, (due_at - batch.handed_at).total_seconds())
+        seconds = max(seconds, self._claimed_s + self._store.pace_s - self._monotonic_ns() / 1e9)
         if seconds <= 0:
             return
-        change = asyncio.ensure_future(self._store.wait_for_change(seconds + EARLY_S))
-        woken = asyncio.ensure_future(self._wake.wait())
+        self._asleep_until = batch.handed_at + timedelta(seconds=seconds)
         try:
-            await asyncio.wait((change, woken), return_when=asyncio.FIRST_COMPLETED)
+            with suppress(TimeoutError):  # woken
+                async with asyncio.timeout(None) as self._nap:
+                    if not self._wake.is_set():
+                        await self._store.wait_for_change(seconds + EARLY_S)
+        except StoreUnavailable as fault:
+            self._nap = None
+            await self._while_away(fault)
         finally:
-            for task in (change, woken):
-                task.cancel()
-            for outcome in await asyncio.gather(change, woken, return_exceptions=True):
-                if isinstance(outcome, StoreUnavailable):
-                    await self._while_away(outcome)
+            self._asleep_until = self._nap = None
+
+    def _wake_up(self) -> None:
+        self._wake.set()
+        if self._nap is not None:
+            self._nap.reschedule(0)
+            self._nap = None
 
     async def _start(self, claims: Sequence[Claim], clock: _StoreClock) -> None:
         """Starts the calls a few at a time, so that other tasks, above all the next claim, run in between."""
@@ -246,15 +295,7 @@ class Scheduler:
 
     async def _call(self, claim: Claim, clock: _StoreClock) -> None:
         endpoint = claim.endpoint
-        request = Request(
-            endpoint.tenant_id,
-            endpoint.id,
-            claim.slot_id,
-            claim.slot_at,
-            claim.attempt,
-            endpoint.action,
-            claim.signing_keys,
-        )
+        request = claim.request
         start_ns = self._monotonic_ns()
         try:
             outcome = await self._caller.call(request)
@@ -264,13 +305,12 @@ class Scheduler:
         except Exception as fault:  # a bug in calling one endpoint must not affect others
             log.exception("call raised", endpoint_id=endpoint.id, run_id=claim.run_id)
             error = f"the call raised {type(fault).__name__}: {fault}"
-            outcome = Outcome(
-                RunStatus.FAILURE, (self._monotonic_ns() - start_ns) // 1_000_000, None, "internal", error
-            )
+            took_ms = (self._monotonic_ns() - start_ns) // 1_000_000
+            outcome = Outcome(RunStatus.FAILURE, took_ms, None, "internal", error)
         failpoint("after_call")
         end_ns = self._monotonic_ns()
-        started_at, finished_at = clock.at(start_ns), clock.at(end_ns)
-        if claim.trigger is RunTrigger.SCHEDULE:
+        started_at, finished_at = request.started_at or clock.at(start_ns), clock.at(end_ns)
+        if claim.trigger is RunTrigger.SCHEDULE and request.started_at is None:
             self._metrics.lateness.count((to_us(started_at) - to_us(claim.slot_at)) / 1_000_000)
         self._metrics.duration.count((end_ns - start_ns) / 1_000_000_000)
         self._calls.pop(claim.run_id, None)
@@ -279,16 +319,33 @@ class Scheduler:
             self._lease_over_ns[claim.run_id] = clock.told_ns + (to_us(endpoint.lease_until) - to_us(clock.told)) * 1000
         self._results.append(Finished(claim, outcome, started_at, finished_at))
         self._result_ready.set()
+        if len(self._results) >= FINISH_EARLY:
+            self._record_now.set()
 
     async def _keep_recording(self) -> None:
         while True:
             await self._result_ready.wait()
             self._result_ready.clear()
+            await self._gather_results()
             while self._results:
+                self._finished_s = self._monotonic_ns() / 1e9
                 try:
                     await self._record()
                 except StoreUnavailable as fault:
                     await self._while_away(fault)
+
+    async def _gather_results(self) -> None:
+        """Waits a moment for results to be recorded together, unless a due endpoint waits for a place."""
+        pause_s = self._finished_s + FINISH_PACES * self._store.pace_s - self._monotonic_ns() / 1e9
+        if pause_s > 0 and len(self._results) < FINISH_EARLY and not (self._needs_room or self._stopping):
+            self._record_now.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._record_now.wait()
+
+    def _need_room(self) -> None:
+        self._needs_room = True
+        self._record_now.set()
 
     async def _record(self) -> None:
         """Writes the waiting results in one transaction; they leave the queue only once they are written."""
@@ -298,13 +355,17 @@ class Scheduler:
         try:
             report = await self._store.finish(batch)
         except StoreUnavailable:
-            self._drop_overdue()
+            now_s = self._monotonic_ns() / 1e9
+            self._unrecorded_since_s = self._unrecorded_since_s or now_s
+            if now_s - self._unrecorded_since_s >= OVERDUE_KEPT_S:
+                self._drop_overdue()
             raise
         except Exception as fault:  # the database refused a row: find it, and lose only that one
             waiting = await self._record_one_by_one(batch, fault)
         else:
             failpoint("after_finish")
             waiting = self._count(batch, report)
+        self._unrecorded_since_s = 0.0
         self._forget(batch, waiting)
         if len(waiting) == len(batch):
             await asyncio.sleep(HELD_PAUSE_S)
@@ -345,11 +406,13 @@ class Scheduler:
             self._free(finished.claim.run_id)
         self._metrics.in_flight = self.in_flight
         self._metrics.finish_queue = len(self._results)
-        self._wake.set()
+        if self._needs_room or self._stopping:
+            self._wake_up()
 
     def _count(self, batch: Sequence[Finished], report: FinishReport) -> set[str]:
         """Counts what was recorded; returns those that must wait."""
         self._back()
+        self._plan(report.next_due_at)
         late, waiting = set(report.superseded), set(report.waiting)
         for finished in batch:
             run_id = finished.claim.run_id
@@ -360,8 +423,16 @@ class Scheduler:
                 self._metrics.finished[finished.outcome.status] += 1
         return waiting
 
+    def _plan(self, due_at: datetime | None) -> None:
+        """Takes note of when an endpoint that has finished is due; wakes up if that is sooner than planned."""
+        if due_at is None or (self._planned_at is not None and self._planned_at <= due_at):
+            return
+        self._planned_at = due_at
+        if self._asleep_until is not None and due_at < self._asleep_until:
+            self._wake_up()
+
     def _drop_overdue(self) -> None:
-        """Drops results whose lease is over: another worker may have their slot."""
+        """Drops results whose lease is over: another worker may have their slot, and their places are needed."""
         now_ns = self._monotonic_ns()
         overdue = [each for each in self._results if self._lease_over_ns.get(each.claim.run_id, 0) <= now_ns]
         for finished in overdue:
@@ -377,9 +448,7 @@ class Scheduler:
         self._slow.end(run_id)
 
     async def _while_away(self, fault: StoreUnavailable) -> None:
-        """Reports the outage once, then waits a random part of a growing pause, so that processes do not return all
-        at once.
-        """
+        """Reports the outage once, then waits a random part of a growing pause: processes do not return all at once."""
         if not self._away:
             self._away = True
             self._metrics.database_up = 0
@@ -412,7 +481,7 @@ class Scheduler:
             if claims:
                 await self._store.release(claims)
                 log.info("slots released", count=len(claims))
-        self._wake.set()
+        self._wake_up()
 
     async def _wait_until(self, is_so: Callable[[], bool], timeout_s: float) -> None:
         """Waits for recorded results, no longer than the timeout."""

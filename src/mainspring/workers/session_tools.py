@@ -5,6 +5,7 @@ that the model can read.
 """
 
 import math
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -23,8 +24,8 @@ from mainspring.domain.model.prompt import (
     state_in_words,
 )
 from mainspring.domain.model.session import TOOL_CALLS_MAX, ToolCall
-from mainspring.domain.model.tools import READING, apply_proposal, proposal_in_words, read_proposal
-from mainspring.domain.rules.apply import ASK, OFF, SHADOW, strictest
+from mainspring.domain.model.tools import READING, Proposal, apply_proposal, proposal_in_words, read_proposal
+from mainspring.domain.rules.apply import ASK, LIVE, OFF, SHADOW, strictest
 from mainspring.domain.rules.judge import FactsWanted, RuleFacts, RuleResult, mode_of
 from mainspring.domain.schedule.changes import Change
 from mainspring.domain.schedule.governor import CronReader
@@ -95,44 +96,45 @@ class SessionTools:
         )
         if target is None:
             raise NotFound("endpoint of this job", proposal.target or self.endpoint.name, tuple(members))
-        mode = await self._mode_towards(target)
+        said = ""
+
+        def act(each: Endpoint, modes: Mapping[str, str], at: datetime) -> Change:
+            nonlocal said
+            change, said = self._answer(proposal, each, self._mode_towards(each, modes), at)
+            return change
+
+        changed = await self._stores.planner.commit_advice(self.endpoint.tenant_id, target.id, act)
+        return "refused: the endpoint does not exist any more" if changed is None else said
+
+    def _answer(self, proposal: Proposal, target: Endpoint, mode: str, now: datetime) -> tuple[Change, str]:
+        """The change that the mode allows, and the reply to the model."""
         if mode == OFF:
-            return f"refused: the planner is off for {target.name!r}; its owner decides what changes it"
-        if mode == SHADOW:
+            said = f"refused: the planner is off for {target.name!r}; its owner decides what changes it"
+            return Change(target), said
+        try:
             check_reach(self.endpoint, target.id)
-            change = apply_proposal(proposal, target, now, self._author, self._floor_ms, self._cron)
-            return f"recorded in shadow mode, not applied; {_after(change.endpoint)}"
-        refusal = ""
+            if mode == ASK:
+                whose = (self._author, self.session_id, self._floor_ms)
+                change = propose_for_model(proposal, target, now, *whose, self._cron, self.endpoint.id)
+            else:
+                change = apply_proposal(proposal, target, now, self._author, self._floor_ms, self._cron)
+        except AdviceRefused as refused:
+            noted = note_refusal(target, self._author, proposal_in_words(proposal), str(refused), now)
+            return noted if mode == LIVE else Change(target), f"refused: {refused}"
+        if mode == SHADOW:
+            return Change(target), f"recorded in shadow mode, not applied; {_after(change.endpoint)}"
+        if mode == ASK:
+            done = "proposed; a person decides, nothing was applied" if change.proposals else "no change needed"
+        else:
+            done, change = "done", change if target.can_run else Change(target)
+        return change, f"{done}; {_after(change.endpoint)}"
 
-        def act(each: Endpoint, at: datetime) -> Change:
-            nonlocal refusal
-            try:
-                check_reach(self.endpoint, each.id)
-                if mode == ASK:
-                    whose = (self._author, self.session_id, self._floor_ms)
-                    return propose_for_model(proposal, each, at, *whose, self._cron, self.endpoint.id)
-                change = apply_proposal(proposal, each, at, self._author, self._floor_ms, self._cron)
-            except AdviceRefused as refused:
-                refusal = str(refused)
-                if mode == ASK:
-                    return Change(each)
-                return note_refusal(each, self._author, proposal_in_words(proposal), refusal, at)
-            return change if each.can_run else Change(each)
-
-        changed = await self._stores.endpoints.change_endpoints(self.endpoint.tenant_id, [target.id], act)
-        if refusal:
-            return f"refused: {refusal}"
-        if changed and mode == ASK:
-            told = f"proposed; a person decides, nothing was applied; {_after(changed[0].endpoint)}"
-            return told if changed[0].proposals else f"no change needed; {_after(changed[0].endpoint)}"
-        return f"done; {_after(changed[0].endpoint)}" if changed else "refused: the endpoint does not exist any more"
-
-    async def _mode_towards(self, target: Endpoint) -> str:
+    def _mode_towards(self, target: Endpoint, modes: Mapping[str, str]) -> str:
         """The strictest of the session's mode and both endpoints' current modes: a switch also applies to running
         sessions.
         """
-        modes, tenant_id = await self._stores.planner.modes(), self.endpoint.tenant_id
-        return strictest([self.mode, *(mode_of(modes, tenant_id, each.id) for each in (self.endpoint, target))])
+        both = (mode_of(modes, self.endpoint.tenant_id, each.id) for each in (self.endpoint, target))
+        return strictest([self.mode, *both])
 
     async def _read(self, tool: str, given: dict[str, object]) -> str:
         if tool == "get_sibling_latest_responses":

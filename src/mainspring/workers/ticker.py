@@ -41,13 +41,13 @@ from mainspring.workers.tasks import end_tasks
 from mainspring.workers.tick_retention import forget_ticks
 from mainspring.workflow.audit import Anchor, TickHead, revive, seal_tick
 from mainspring.workflow.model import ExecutionPhase, LogicalClock, Workflow
-from mainspring.workflow.tick import ExecutionMove, TickResult, TickRun
+from mainspring.workflow.tick import ExecutionMove, TickResult, TickRun, gone_heads
 
 TICKS_PER_ROUND = 50  # then the other partitions have their turn
 RETRY_S = 1.0
 RESIGN_S = 0.5
 SWEEP_S = 60.0
-SWEEP_LIMIT = 500
+SWEEP_LIMIT = 500  # of one tick, or as many as a tick moves: then no rate of starts can outrun it
 ADOPT_S = 10.0  # how soon executions of a partition beyond the configured ones get a writer
 WORKFLOWS_KEPT = 1_000
 HOLD = timedelta(minutes=1)  # a tick cannot be undone, so a forward jump of the clock is confirmed first
@@ -115,6 +115,7 @@ class Ticker:
         self._adopted: tuple[int, ...] = ()
         self._adopted_s = -math.inf
         self._swept_s = time.monotonic()
+        self._sweeping: set[int] = set()  # partitions with more to remove
         self._forgot_s = self._swept_s - SWEEP_S / 2  # both may want to write a tick, and a tick is written once
         self._published: dict[tuple[str, str, int], Published] = {}
         self._stopping = asyncio.Event()
@@ -159,17 +160,29 @@ class Ticker:
         return turns
 
     async def sweep_once(self, now: datetime) -> int:
-        """Removes executions that ended long ago, and records that in the chain of ticks."""
+        """Removes executions that ended long ago, and records that in the chain of ticks.
+
+        A partition that has work in every tick removes them with its work: a tick is written once.
+        """
         removed = 0
         for lead in list(self._leads.values()):
-            ids = await self._stores.ticks.sweep(lead, now - self._options.keep, SWEEP_LIMIT)
+            ids = await self._to_remove(lead, now)
             tick = LogicalClock(0, lead.zero, lead.resolution_ms).reading(now)
-            if ids and tick > lead.tick and (await self._stores.ticks.load_tick(lead, 1)).tick is None:
-                gone = [(each, -1, "") for each in ids]
+            is_free = tick > lead.tick and (await self._stores.ticks.load_tick(lead, 1)).tick is None
+            if ids and not is_free:
+                self._sweeping.add(lead.partition)
+            elif ids:
+                gone = gone_heads(ids)
                 head = seal_tick(lead.partition, lead.sequence + 1, tick, gone, lead.head, lead.epoch)
                 self._lead_on(lead, await self._stores.ticks.remove(lead, ids, head, now, self._options.lock_ttl_ms))
                 removed += len(ids)
         return removed
+
+    async def _to_remove(self, lead: Lead, now: datetime) -> tuple[str, ...]:
+        limit = max(SWEEP_LIMIT, self._options.executions_per_tick)
+        ids = await self._stores.ticks.sweep(lead, now - self._options.keep, limit)
+        (self._sweeping.add if len(ids) == limit else self._sweeping.discard)(lead.partition)
+        return ids
 
     async def forget_once(self, now: datetime) -> None:
         """Removes ticks that were signed long ago."""
@@ -200,7 +213,7 @@ class Ticker:
                 turns = await self.run_once()
                 self._back()
                 is_steady = self._held_ns is None  # a clock far ahead would make everything look old
-                if is_steady and began_s - self._swept_s > SWEEP_S:
+                if is_steady and (began_s - self._swept_s > SWEEP_S or self._sweeping):
                     self._swept_s = began_s
                     await self.sweep_once(await self._stores.workflows.now())
                 if is_steady and began_s - self._forgot_s > SWEEP_S:
@@ -287,10 +300,12 @@ class Ticker:
         for name in {(each.tenant_id, each.workflow, each.version) for each in load.ready}:
             await self._know(*name)
         began_s = time.monotonic()
+        gone = await self._to_remove(lead, load.wall) if lead.partition in self._sweeping else ()
         clock = LogicalClock(load.tick, lead.zero, lead.resolution_ms, lead.zeros)
         turns = TickRun(
-            load.ready, self._workflow, clock, lead.partition, lead.sequence + 1, lead.head, lead.epoch, self._hashes
-        )
+            load.ready, self._workflow, clock, lead.partition, lead.sequence + 1, lead.head, lead.epoch, self._hashes,
+            gone,
+        )  # fmt: skip
         failpoint("before_tick_commit")
         after = await self._stores.ticks.commit_tick(
             lead, turns, load.wall, self._options.lock_ttl_ms, partial(_events, load.wall)

@@ -102,7 +102,7 @@ def _checked(document: object, reader: Reader) -> Workflow:
     types = () if reader.is_stored else tuple((name, each.type) for name, each in parameters.items())
     names = Names(ids, _variables(raw), tuple(parameters) if parameters else None, WITHIN, types)
     triggers = read_triggers(reader, top.get("on", []), parameters)
-    reader.names, reader.templates = names, templates
+    reader.names, reader.templates, reader.secrets = names, templates, _secrets(raw)
     reader.holes(templates, ("templates",))
     steps = _steps(reader, raw, ids)
     exits = _exits(reader, top.get("exit", []))
@@ -142,6 +142,16 @@ def _raw_steps(reader: Reader, value: object) -> list[Mapping[str, object]]:
 def _variables(raw: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
     names = [name for step in raw if isinstance(values := step.get("set"), dict) for name in values]
     return tuple(dict.fromkeys(map(str, names)))
+
+
+def _secrets(raw: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
+    """The secrets that calls obtain, as `step.name`."""
+    found = []
+    for step in raw:
+        call = step.get("call")
+        names = call.get("secrets") if isinstance(call, dict) else None
+        found += [f"{step.get('id')}.{name}" for name in names] if isinstance(names, dict) else []
+    return tuple(found)
 
 
 def _steps(reader: Reader, raw: Sequence[Mapping[str, object]], ids: tuple[str, ...]) -> dict[str, AnyStep]:

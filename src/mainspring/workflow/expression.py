@@ -22,7 +22,10 @@ from mainspring.domain.expressions.condition import (
     shape_of,
     worst_work,
 )
+from mainspring.domain.expressions.environment import new_environment
 from mainspring.domain.expressions.map_order import PIECES_FROM, in_order, in_pieces, ordered, pieces, tokens_of
+from mainspring.domain.expressions.matches_calls import has_search, too_long_search, values_in, wrong_search
+from mainspring.domain.expressions.native_calls import compile_native
 from mainspring.domain.text import clean_text
 
 if TYPE_CHECKING:
@@ -67,7 +70,7 @@ class Names(NamedTuple):
 class Values(dict[str, object]):
     """The variables of an execution of format 2: failures name the missing field, and inputs declared as `number`
     (`numbers`) are fractions in every expression that does more than read them. From format 3 on, loops that build
-    lists are evaluated in pieces.
+    lists are evaluated in pieces, and only nested loops multiply their cost.
     """
 
     __slots__ = ("in_pieces", "numbers")
@@ -108,7 +111,7 @@ def check_expression(text: str, names: Names, *, is_condition: bool) -> str:
         return f"does not compile{' at ' if words.startswith('line ') else ': '}{words}{known}"
     if is_condition and returns not in ("BOOL", "DYN"):
         return f"returns {returns.lower()}; it must be true or false; compare it with something"
-    return _wrong_name(text, names) or _wrong_type(text, names)
+    return wrong_search(text) or _wrong_name(text, names) or _wrong_type(text, names)
 
 
 def evaluate(text: str, data: Mapping[str, object], size: int) -> object:
@@ -121,9 +124,14 @@ def evaluate(text: str, data: Mapping[str, object], size: int) -> object:
 
 def _evaluate(text: str, data: Mapping[str, object], size: int, *, in_pieces: bool) -> object:
     shape = shape_of(text)
-    work = worst_work(shape, size + len(text), size if shape.loops else 0)
+    # Up to format 2, executions failed where loops that are not nested read much; their logs must replay.
+    work = worst_work(shape, size + len(text), size if shape.loops else 0, all_nested=not in_pieces)
     if work > WORK_MAX:
         return Failure(f"may touch {work:.0f} bytes; at most {WORK_MAX} are allowed; nest fewer loops")
+    if has_search(text):
+        nodes = values_in(dict(data)) if shape.loops else 0
+        if refused := too_long_search(text, worst_work(shape, size + len(text), nodes), nodes, shape.depth):
+            return Failure(refused)
     try:
         with lists_returned():
             answer = _compiled(text, in_pieces and size > PIECES_FROM_BYTES).eval(data=data)
@@ -306,21 +314,24 @@ def _suggestion(root: str, names: Names) -> str:
 
 @lru_cache(maxsize=1_000)
 def _environment(
-    roots: tuple[str, ...] = ROOTS, types: tuple[tuple[str, str], ...] = (), *, in_pieces: bool = False
+    roots: tuple[str, ...] = ROOTS,
+    types: tuple[tuple[str, str], ...] = (),
+    *,
+    in_pieces: bool = False,
+    binds: bool = False,
 ) -> "cel.Env":
     from cel_expr_python import cel  # takes 40 ms; delayed until the first expression
 
     kinds = cel.Type
     variables = {root: kinds.INT if root == "tick" else kinds.DYN for root in roots}
     variables |= {f"input_{name}": getattr(kinds, _KINDS[kind]) for name, kind in types}
-    return cel.NewEnv(variables=variables, functions=[in_order(), *(pieces() if in_pieces else ())])
+    return new_environment(variables, [in_order(), *(pieces() if in_pieces else ())], binds=binds)
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def _compiled(text: str, is_large: bool) -> "cel.Expression":
-    if not is_large:
-        return _environment().compile(ordered(text))
-    return _environment(in_pieces=True).compile(in_pieces(ordered(text)))
+    walked = in_pieces(ordered(text)) if is_large else ordered(text)
+    return compile_native(_environment(in_pieces=is_large, binds=True), walked)
 
 
 @lru_cache(maxsize=CACHE_MAX)

@@ -20,6 +20,7 @@ from mainspring.workflow.model import (
     Origin,
     Zeros,
 )
+from mainspring.workflow.step_secrets import uses_of
 
 
 class Repairs(Struct, frozen=True):
@@ -60,10 +61,13 @@ def request_of(step: Call | Email | Hint) -> tuple[str, dict[str, object]]:
         }  # fmt: skip
     if step.endpoint:
         return "endpoint", {"endpoint": step.endpoint}
-    return "call", {
+    request: dict[str, object] = {
         "url": step.url, "method": step.method, "headers": step.headers, "body": step.body,
         "accept_codes": list(step.accept_codes),
     }  # fmt: skip
+    # Only what a step has: logs without it stay as they were.
+    others = {"connection": step.connection, "secrets": step.secrets, "opens": list(uses_of(request))}
+    return "call", request | {name: value for name, value in others.items() if value}
 
 
 def repairs_of(state: ExecutionState, clock: LogicalClock) -> list[tuple[int, str]]:

@@ -119,6 +119,8 @@ class Call(EffectStep, frozen=True, tag="call", tag_field="kind"):
     body: object = None
     accept_codes: tuple[int, ...] = ()  # empty: any 2xx
     endpoint: str = ""
+    connection: str = ""  # name of the connection that the request goes through; `url` may be a path
+    secrets: dict[str, str] = {}  # what its response has to be sealed: name -> `response.body.access_token`
 
 
 class Email(EffectStep, frozen=True, tag="email", tag_field="kind"):

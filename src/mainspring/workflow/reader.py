@@ -8,6 +8,7 @@ from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import shown
 from mainspring.workflow.expression import Names, check_expression
+from mainspring.workflow.step_secrets import MENTION, USE
 from mainspring.workflow.template import expressions_of, is_broken
 from mainspring.workflow.yaml_lines import Path, WorkflowFault, line_of, path_text
 
@@ -27,6 +28,8 @@ class Reader:
         self.faults: list[WorkflowFault] = []
         self.names = Names()
         self.templates: Mapping[str, str] = {}
+        self.secrets: tuple[str, ...] = ()  # that steps obtain, as `step.name`
+        self.may_send_secrets = False  # in the request of a call
 
     def fault(self, path: Path, message: str) -> None:
         self.faults.append(WorkflowFault(path_text(path), message, line_of(self.lines, path)))
@@ -115,10 +118,28 @@ class Reader:
         if not isinstance(value, str):
             self.fault(path, f"{_found(value)}; a CEL expression is a text: write one such as 'vars.count > 3'")
             return ""
-        trouble = check_expression(value, self.names, is_condition=is_condition)
+        trouble = check_expression(value, self.names, is_condition=is_condition) or self.wrong_secret(value)
         if trouble:
             self.fault(path, f"{shown(value)!r} {trouble}")
         return value
+
+    def wrong_secret(self, expression: str) -> str:
+        """What is wrong with how an expression uses a secret of a step; "" if nothing is."""
+        if self.is_stored or not MENTION.search(expression):
+            return ""
+        use = USE.fullmatch(expression.strip())
+        if use is None or not self.may_send_secrets:
+            return (
+                "reads a secret, which only url, headers and body of a call may send: write "
+                "{{ steps.login.result.secrets.token }} there, alone in its braces"
+            )
+        name = f"{use[1]}.{use[2]}"
+        if name in self.secrets:
+            return ""
+        return (
+            f"reads the unknown secret {name!r}{did_you_mean(name, self.secrets) or ';'} "
+            f"steps obtain {', '.join(self.secrets[:10]) or 'none'}"
+        )
 
     def template(self, value: object, path: Path, *, required: bool = False) -> str:
         text = self.text(value, path, required=required)
@@ -144,7 +165,7 @@ class Reader:
                 self.holes(item, (*path, index))
         elif isinstance(value, str):
             for text in expressions_of(value):
-                trouble = check_expression(text, self.names, is_condition=False)
+                trouble = check_expression(text, self.names, is_condition=False) or self.wrong_secret(text)
                 if trouble:
                     self.fault(path, f"{{{{ {shown(text)} }}}} {trouble}")
 

@@ -29,6 +29,7 @@ from mainspring.workflow.model import (
     Workflow,
     Zeros,
 )
+from mainspring.workflow.step_secrets import reference
 
 TURNS_MAX: Final = 100_000
 FAR_TICK: Final = 2**62
@@ -307,10 +308,19 @@ def _next_answer(script: dict[str, list[SimulatedAnswer]], step: str) -> Simulat
 def _answer_to(effect: Effect, answer: SimulatedAnswer) -> Arrival:
     data: dict[str, object] = {"key": effect.key, "attempt": effect.attempt}
     if answer.type == "success":
-        data["result"] = answer.result
+        data["result"] = _with_secrets(effect, answer.result)
     else:
         data |= {"code": answer.code, "error": answer.error}
     return Arrival(ArrivalKind.RESULT, f"{effect.key}:{effect.attempt}", answer.type, data, "dispatcher")
+
+
+def _with_secrets(effect: Effect, result: object) -> object:
+    """A simulated result, with a reference for each secret that the step obtains; nothing opens it."""
+    names = effect.request.get("secrets")
+    if not isinstance(names, dict) or not (result is None or isinstance(result, dict)):
+        return result
+    simulated = {name: reference(f"{effect.step}.{name}", "simulated") for name in names}
+    return {"status_code": 200, "body": None, **(result or {}), "secrets": simulated}
 
 
 def _arrival(entry: LogEntry) -> Arrival:

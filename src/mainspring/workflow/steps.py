@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Final, cast
 
-from mainspring.domain.definition import speaks_of_a_secret
+from mainspring.domain.kinds.http import speaks_of_a_secret
+from mainspring.domain.name import shown
 from mainspring.domain.schedule.cron import check_cron, check_timezone
-from mainspring.domain.target import check_header, check_url
+from mainspring.domain.target import check_header, check_shown_url, check_url
 from mainspring.workflow.expression import ROOTS
 from mainspring.workflow.instant_text import read_instant
 from mainspring.workflow.model import (
@@ -25,6 +26,7 @@ from mainspring.workflow.model import (
     WaitFor,
 )
 from mainspring.workflow.reader import Reader
+from mainspring.workflow.step_secrets import SECRETS_MAX, SOURCE, uses_of
 from mainspring.workflow.yaml_lines import Path
 
 KINDS: Final = ("call", "email", "hint", "wait", "wait_for", "branch", "set", "end")
@@ -108,7 +110,7 @@ def _retry(reader: Reader, value: object, path: Path) -> Retry:
 
 
 def _call(reader: Reader, value: object, path: Path, shared: dict[str, object]) -> AnyStep | None:
-    keys = ("url", "method", "headers", "body", "template", "accept", "endpoint")
+    keys = ("url", "method", "headers", "body", "template", "accept", "endpoint", "connection", "secrets")
     given = reader.mapping(value, path, keys, "call")
     if given is None:
         return None
@@ -122,20 +124,26 @@ def _call(reader: Reader, value: object, path: Path, shared: dict[str, object]) 
         if others:
             reader.fault(path, f"runs an endpoint, which has its own {', '.join(others)}; remove that")
         return Call(endpoint=reader.template(given["endpoint"], (*path, "endpoint"), required=True), **shared)  # type: ignore[arg-type]  # collected by name
+    reader.may_send_secrets = True
     url = reader.template(given["url"], (*path, "url"), required=True)
     if _REFERENCE.search(url) and not reader.is_stored:
         reader.fault((*path, "url"), f"refers to a secret, {_NO_PLACE}")
-    elif "{{" not in url and url:
+    elif "{{" not in url and url and ("connection" not in given or "://" in url):
         reader.ask((*path, "url"), lambda: check_url(url, reader.allow_ports))
     elif _USER.match(_HOLE.sub("", url)) and not reader.is_stored:
         reader.fault((*path, "url"), f"carries a user name or password, {_NO_PLACE}")
+    connection = reader.text(given["connection"], (*path, "connection"), required=True) if "connection" in given else ""
     headers = _headers(reader, given.get("headers", {}), (*path, "headers"))
     body = _body(reader, given, path)
+    reader.may_send_secrets = False
+    if uses_of([url, headers, body]) and not connection and not reader.is_stored:
+        reader.ask((*path, "url"), lambda: check_shown_url(url, reader.allow_ports))  # they go to a literal origin
     accept = given.get("accept", [])
     codes = accept if isinstance(accept, list) else [accept]
     method = reader.one_of(given.get("method", "GET" if body is None else "POST"), (*path, "method"), METHODS)
     return Call(
-        url=url, method=method, headers=headers, body=body,
+        url=url, method=method, headers=headers, body=body, connection=connection,
+        secrets=_secrets(reader, given.get("secrets", {}), (*path, "secrets")),
         accept_codes=tuple(
             reader.count(code, (*path, "accept", index), 100, 999) for index, code in enumerate(codes)
         ),
@@ -148,14 +156,31 @@ def _headers(reader: Reader, value: object, path: Path) -> dict[str, str]:
     given = reader.mapping(value, path, None, "this") or {}
     if not reader.is_stored:
         for name, text in given.items():
-            if speaks_of_a_secret(str(name)) or (isinstance(text, str) and _REFERENCE.search(text)):
+            is_secret = speaks_of_a_secret(str(name)) and not uses_of(text)
+            if is_secret or (isinstance(text, str) and _REFERENCE.search(text)):
                 reader.fault((*path, name), f"is a secret by its name or refers to one, {_NO_PLACE}")
-        given = {name: text for name, text in given.items() if not speaks_of_a_secret(str(name))}
+        given = {name: text for name, text in given.items() if not speaks_of_a_secret(str(name)) or uses_of(text)}
     headers = reader.texts(given, path)
     for name, text in headers.items():
         reader.holes(text, (*path, name))
         reader.ask((*path, name), lambda name=name, text=text: check_header(name, text))  # type: ignore[misc]  # bound now
     return headers
+
+
+def _secrets(reader: Reader, value: object, path: Path) -> dict[str, str]:
+    """What is sealed of a response, by name."""
+    given = reader.texts(value, path)
+    if len(given) > SECRETS_MAX:
+        reader.fault(path, f"has {len(given)} secrets; at most {SECRETS_MAX} are allowed; use fewer")
+    for name, source in given.items():
+        reader.identifier(name, (*path, name), "a secret")
+        if not SOURCE.fullmatch(source):
+            reader.fault(
+                (*path, name),
+                f"is '{shown(source)}'; a secret is a field or a header of the response: write "
+                'response.body.access_token or response.headers["x-token"]',
+            )
+    return given
 
 
 def _body(reader: Reader, given: Mapping[str, object], path: Path) -> object:

@@ -4,18 +4,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from mainspring.domain.expressions.placeholders import PLACEHOLDER
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.expression import Failure, evaluate
 
 RENDERED_CHARS_MAX: Final = 65_536
-_HOLE: Final = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _STRAY: Final = re.compile(r"\{\{|\}\}")
 
 
 def expressions_of(value: object) -> Iterator[str]:
     """Every expression in a template, in a text or a structure with texts in it."""
     if isinstance(value, str):
-        yield from (hole.strip() for hole in _HOLE.findall(value))
+        yield from (hole.strip() for hole in PLACEHOLDER.findall(value))
     elif isinstance(value, dict):
         for item in value.values():
             yield from expressions_of(item)
@@ -26,7 +26,7 @@ def expressions_of(value: object) -> Iterator[str]:
 
 def is_broken(text: str) -> bool:
     """Whether braces are unbalanced."""
-    return _STRAY.search(_HOLE.sub("", text)) is not None
+    return _STRAY.search(PLACEHOLDER.sub("", text)) is not None
 
 
 def render_text(text: str, data: Mapping[str, object], size: int) -> str | Failure:
@@ -35,7 +35,7 @@ def render_text(text: str, data: Mapping[str, object], size: int) -> str | Failu
         return text
     parts: list[str] = []
     end = 0
-    for hole in _HOLE.finditer(text):
+    for hole in PLACEHOLDER.finditer(text):
         value = evaluate(hole[1].strip(), data, size)
         if isinstance(value, Failure):
             return Failure(f"{{{{ {hole[1].strip()} }}}} {value.text}")
@@ -50,7 +50,7 @@ def render_text(text: str, data: Mapping[str, object], size: int) -> str | Failu
 def render(value: object, data: Mapping[str, object], size: int) -> object:
     """Fills structures. A text that is a single placeholder becomes the value itself."""
     if isinstance(value, str):
-        whole = _HOLE.fullmatch(value.strip())
+        whole = PLACEHOLDER.fullmatch(value.strip())
         if whole and "{{" not in whole[1]:
             answer = evaluate(whole[1].strip(), data, size)
             return Failure(f"{value.strip()} {answer.text}") if isinstance(answer, Failure) else answer

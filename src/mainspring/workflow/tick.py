@@ -95,6 +95,11 @@ def pick(by_time: Iterable[tuple[int, str]], by_arrival: Iterable[tuple[int, str
     return sorted(ready, key=lambda execution_id: (ready[execution_id], execution_id))[:limit]
 
 
+def gone_heads(ids: Iterable[str]) -> list[tuple[str, int, str]]:
+    """How a tick records that executions were removed."""
+    return [(each, -1, "") for each in ids]
+
+
 class TickRun:
     """The turns of one tick, in order, computed on demand: the caller writes the first while the next are computed.
     Their entries are sealed and chained to the previous tick.
@@ -110,11 +115,15 @@ class TickRun:
         head: str,
         epoch: int,
         hashes_of: HashesOf | None = None,
+        gone: Sequence[str] = (),
     ) -> None:
+        """`gone` are executions that ended long ago and are removed with this tick, unless it moves them."""
         self.altered: set[tuple[str, str, int]] = set()  # versions that differ from what executions started with
         self._hashes_of = hashes_of
         self.tick = clock.tick
         self.ready = ready
+        moving = {each.id for each in ready} if gone else ()
+        self.gone = tuple(each for each in gone if each not in moving)
         self._left = iter(ready)
         self._workflow_of = workflow_of
         self._clock = clock
@@ -137,6 +146,7 @@ class TickRun:
         self._moved += [self._turn(each) for each in self._left]
         partition, sequence, head, epoch = self._chain
         heads = [(each.state.id, each.state.number, each.state.head) for each in self._moved]
+        heads += gone_heads(self.gone)
         return TickResult(tuple(self._moved), seal_tick(partition, sequence, self.tick, heads, head, epoch))
 
     def _turn(self, ready: ReadyExecution) -> ExecutionMove:

@@ -1,6 +1,6 @@
 /** What can be done with endpoints and jobs: one function per verb of the API. */
 import { api, data } from "./client";
-import type { Checked, Endpoint, EndpointFilters, EndpointNew, EndpointRehearsed } from "./types";
+import type { CallNew, Checked, Endpoint, EndpointFilters, EndpointNew, EndpointRehearsed } from "./types";
 
 export type Pause = { duration?: string; until?: string; reason?: string; advice_may_resume?: boolean };
 export type IntervalHint = { every: string; ttl: string; reason: string };
@@ -18,6 +18,8 @@ export const acts = {
   test: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/test", at(endpoint))),
   archive: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/archive", at(endpoint))),
   remove: (endpoint: string) => data(api.DELETE("/api/v1/endpoints/{endpoint}", at(endpoint))),
+  createPingUrl: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/ping-url", at(endpoint))),
+  revokePingUrl: (endpoint: string) => data(api.DELETE("/api/v1/endpoints/{endpoint}/ping-url", at(endpoint))),
   clearHints: (endpoint: string) => data(api.DELETE("/api/v1/endpoints/{endpoint}/hints", at(endpoint))),
   hintInterval: (endpoint: string, body: IntervalHint) =>
     data(api.PUT("/api/v1/endpoints/{endpoint}/hints/interval", { ...at(endpoint), body })),
@@ -93,6 +95,11 @@ export async function bulkAct(
   }
   return total;
 }
+
+export const callActs = {
+  create: (call: CallNew) => data(api.POST("/api/v1/calls", { body: { calls: [call] } })),
+  cancel: (call: string) => data(api.POST("/api/v1/calls/{call}/cancel", { params: { path: { call } } })),
+};
 
 const job = (name: string) => ({ params: { path: { job: name } } });
 

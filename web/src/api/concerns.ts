@@ -19,6 +19,8 @@ const OF_ENDPOINTS = new Set([
   "rules",
   "planner",
   "configuration",
+  "maintenance",
+  "calendar",
   "clock",
 ]);
 const COUNTED = new Set([
@@ -60,6 +62,10 @@ function concernsFlows(event: Told, subject: string, [, what, of]: readonly unkn
 function concernsSettings(event: Told, subject: string, [, what]: readonly unknown[]): boolean {
   if (what === "deliveries") return true; // any event may be sent to a webhook
   if (what === "alerts" || what === "webhooks") return ["alert", "webhook", "configuration"].includes(subject);
+  if (what === "maintenance") return ["maintenance", "configuration"].includes(subject);
+  if (what === "calendars" || what === "calendar") return ["calendar", "endpoint", "configuration"].includes(subject);
+  if (what === "connections" || what === "connection")
+    return ["connection", "endpoint", "configuration"].includes(subject);
   if (what === "usage") return ["run", "planner", "quota", "endpoint"].includes(subject);
   if (what === "plan" || what === "delivery") return false;
   if (what === "audit")
@@ -80,6 +86,7 @@ export function concerns(event: Told, key: readonly unknown[]): boolean {
   }
   if (of === "runs") return concernsRuns(event, subject, key);
   if (of === "dashboard") return what !== "workers" && COUNTED.has(subject);
+  if (of === "calls") return ["calls", "run", "endpoint"].includes(subject);
   if (of === "jobs")
     return (
       subject === "job" || subject === "configuration" || (subject === "endpoint" && event.type !== "endpoint.updated")

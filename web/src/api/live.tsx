@@ -27,11 +27,9 @@ export function useEvents(hear: Heard): void {
   }, [hear]);
 }
 
-/** Somebody asked for the next page and it is on its way: reading again now would throw it away. */
-function isPaging(query: Query): boolean {
-  const meta = query.state.fetchMeta as { fetchMore?: object } | null;
-  return query.state.fetchStatus === "fetching" && meta?.fetchMore !== undefined;
-}
+/** Reading again now would throw away an answer that is on its way, or read what has just been read. */
+const isTooFresh = ({ state }: Query): boolean =>
+  state.fetchStatus === "fetching" || Date.now() - state.dataUpdatedAt < FRESH_MS;
 
 const requestsOf = (query: Query): number =>
   Math.max(1, (query.state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 1);
@@ -41,7 +39,7 @@ const requestsOf = (query: Query): number =>
  * 1. After a quiet time the first event is shown at once. Each request then costs `COST_MS` in which the rest waits,
  *    so a tab sends at most 60,000 / COST_MS requests a minute for events, however many come and however long its list.
  * 2. What was read within the last `FRESH_MS` waits too, and so does everything while a page still opens: a page that
- *    just opened does not read everything twice.
+ *    just opened does not read everything twice. That includes what was read for a page that is not drawn yet.
  * 3. A hidden tab reads nothing; what is old is read when it is shown again.
  * 4. Lists of events are not read again. The stream's events join them; only a list older than the stream is read once.
  */
@@ -80,8 +78,8 @@ class Reader {
   }
 
   private makeOld(query: Query): void {
-    if (query.getObserversCount()) this.old.add(query.queryHash);
-    else query.invalidate(); // nobody looks at it: it is read when a page asks
+    if (query.getObserversCount() || isTooFresh(query)) this.old.add(query.queryHash);
+    else query.invalidate(); // no page shows it: it is read when one asks
   }
 
   private join(query: Query): void {
@@ -94,6 +92,7 @@ class Reader {
       query.queryKey,
       (before: { items: EventShown[] } | undefined) =>
         before && { ...before, items: joined(before.items, this.told.filter(fits), limit) },
+      { updatedAt: query.state.dataUpdatedAt }, // the list itself was not read
     );
   }
 
@@ -110,16 +109,11 @@ class Reader {
     const isOpening = this.client.isFetching({ predicate: (query) => query.state.data === undefined }) > 0;
     for (const hash of [...this.old]) {
       const query = this.client.getQueryCache().get(hash);
-      if (!query?.getObserversCount()) {
-        query?.invalidate();
+      if (!query) this.old.delete(hash);
+      else if (isOpening || isTooFresh(query)) waits = true;
+      else if (!query.getObserversCount()) {
+        query.invalidate();
         this.old.delete(hash);
-      } else if (
-        isOpening ||
-        query.state.fetchStatus === "fetching" ||
-        isPaging(query) ||
-        Date.now() - query.state.dataUpdatedAt < FRESH_MS
-      ) {
-        waits = true;
       } else {
         this.old.delete(hash);
         cost += requestsOf(query) * COST_MS;

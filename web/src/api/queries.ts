@@ -1,7 +1,7 @@
 /** What pages read. The first part of a key says what makes it old; see `live`. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, data } from "./client";
-import type { EndpointFilters, EventFilters, Run, RunFilters } from "./types";
+import type { CallFilters, EndpointFilters, EventFilters, Run, RunFilters } from "./types";
 
 const PAGE = 50;
 const NEXT_PAGE = 200; // who scrolls on wants many
@@ -34,6 +34,12 @@ export const endpointQuery = (endpoint: string) =>
     queryFn: () => data(api.GET("/api/v1/endpoints/{endpoint}", { params: { path: { endpoint } } })),
   });
 
+export const pingUrlQuery = (endpoint: string) =>
+  queryOptions({
+    queryKey: ["endpoints", "ping-url", endpoint],
+    queryFn: () => data(api.GET("/api/v1/endpoints/{endpoint}/ping-url", { params: { path: { endpoint } } })),
+  });
+
 export const decisionQuery = (endpoint: string) =>
   queryOptions({
     queryKey: ["endpoints", "decision", endpoint],
@@ -60,6 +66,24 @@ export const healthQuery = (endpoint: string) =>
 export const jobsQuery = queryOptions({
   queryKey: ["jobs"],
   queryFn: () => data(api.GET("/api/v1/jobs")),
+});
+
+export const callsQuery = (filters: CallFilters, limit = PAGE) =>
+  infiniteQueryOptions({
+    queryKey: ["calls", "list", filters, limit],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam }) => {
+      const query = { ...filters, limit, ...(pageParam ? { cursor: pageParam } : {}) };
+      return data(api.GET("/api/v1/calls", { params: { query } }));
+    },
+    getNextPageParam: (page) => page.next_cursor,
+  });
+
+/** The kinds of endpoints change with the server's version only. */
+export const kindsQuery = queryOptions({
+  queryKey: ["kinds"],
+  queryFn: () => data(api.GET("/api/v1/kinds")),
+  staleTime: Number.POSITIVE_INFINITY,
 });
 
 export const runsQuery = (filters: RunFilters, limit = PAGE) =>

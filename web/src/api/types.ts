@@ -2,9 +2,13 @@ import type { components, paths } from "./schema";
 
 type Schemas = components["schemas"];
 export type Endpoint = Schemas["EndpointView"];
+export type Call = Schemas["CallView"];
+export type CallNew = Schemas["CallNew"];
+export type CallFilters = { state?: "waiting" | "done" | "cancelled" };
 export type Job = Schemas["JobView"];
 export type Run = Schemas["RunView"];
 export type RunInFull = Schemas["RunDetailView"];
+export type CallbackShown = Schemas["CallbackView"];
 export type Step = Schemas["DecisionStepView"];
 export type Planned = Schemas["PlannedRunView"];
 export type Phases = Schemas["PhasesView"];
@@ -16,6 +20,8 @@ export type Worker = Schemas["WorkerView"];
 export type Checked = Schemas["EndpointChecked"];
 export type EndpointRehearsed = Schemas["EndpointDryRun"];
 export type EndpointNew = Schemas["EndpointNew"];
+export type Kind = Schemas["KindView"];
+export type KindField = Schemas["KindFieldView"];
 export type State = Endpoint["status"];
 
 type Query<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Found } } }

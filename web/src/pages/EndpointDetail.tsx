@@ -7,9 +7,10 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { acts } from "../api/actions";
-import { decisionQuery, endpointQuery, healthQuery, previewQuery, runsQuery } from "../api/queries";
+import { decisionQuery, endpointQuery, healthQuery, kindsQuery, previewQuery, runsQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint, HealthWindow, Run } from "../api/types";
+import { CallbackProgress } from "../parts/CallbackProgress";
 import { Deferred } from "../parts/Deferred";
 import { IntervalChart } from "../parts/IntervalChart";
 import { KeyValueList } from "../parts/KeyValueList";
@@ -26,11 +27,13 @@ import { useNow } from "../time/clock";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
 import { duration, took } from "../words/duration";
-import { scheduleWords } from "../words/schedule";
+import { retryWords, scheduleWords } from "../words/schedule";
 import { isFailed, sourceWords } from "../words/state";
+import { fieldRows } from "./endpoint/draft";
 import { EndpointActions } from "./endpoint/EndpointActions";
 import { Hints } from "./endpoint/Hints";
 import { PauseForm } from "./endpoint/PauseForm";
+import { PingUrlCard } from "./endpoint/PingUrlCard";
 import { PlannerNotice } from "./endpoint/PlannerNotice";
 import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/RulesAndModel";
 import { ProposalsCard } from "./planner/Proposals";
@@ -70,10 +73,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
           <AnchorLink to="/endpoints" search={{ job: endpoint.job }} size="sm" underline="always">
             {endpoint.job}
           </AnchorLink>{" "}
-          · {scheduleWords(endpoint)} ·{" "}
-          <span className="mono breaks">
-            {endpoint.method} {endpoint.url}
-          </span>
+          · {scheduleWords(endpoint)} · <span className="mono breaks">{endpoint.target}</span>
         </>
       }
       actions={<EndpointActions endpoint={endpoint} />}
@@ -85,6 +85,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
       )}
       <Notices endpoint={endpoint} />
       <WaitNotice endpoint={endpoint} />
+      {endpoint.running?.callback && <CallbackProgress callback={endpoint.running.callback} />}
       {endpoint.status === "active" && endpoint.failure_count > 0 && (
         <Failing endpoint={endpoint} last={shown.find((run) => isFailed(run.status))} />
       )}
@@ -144,6 +145,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 5 }}>
           <Stack>
+            {endpoint.kind === "heartbeat" && <PingUrlCard endpoint={endpoint} />}
             <NextCard endpoint={endpoint} />
             <HealthCard endpoint={endpoint} />
             <Deferred>
@@ -202,6 +204,12 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
     return (
       <Alert color="orange" title="Monthly run quota used up">
         Resumes <When at={endpoint.deferred_until} />, or when the quota is raised.
+      </Alert>
+    );
+  if (endpoint.status === "done")
+    return (
+      <Alert color="gray" title="Done">
+        The single run of this endpoint is over. Run it again, or set another time.
       </Alert>
     );
   if (endpoint.status === "archived")
@@ -355,6 +363,18 @@ function NextCard({ endpoint }: { endpoint: Endpoint }) {
           No upcoming runs.
         </Text>
       )}
+      {!!preview.data?.excluded.length && (
+        <Stack gap={3} mt="sm">
+          <Title order={3} size="sm">
+            No runs on these days
+          </Title>
+          {preview.data.excluded.slice(0, 8).map((each) => (
+            <Text key={`${each.day} ${each.calendar}`} size="xs" c="dimmed" className="breaks">
+              {each.day} {each.label || each.calendar}
+            </Text>
+          ))}
+        </Stack>
+      )}
     </Card>
   );
 }
@@ -407,6 +427,8 @@ function HealthCard({ endpoint }: { endpoint: Endpoint }) {
 
 function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
   const limit = (ms: number | null) => (ms === null ? "none" : duration(ms));
+  const kinds = useQuery(kindsQuery);
+  const kind = kinds.data?.items.find((each) => each.name === endpoint.kind);
   return (
     <Card>
       <Title order={2} mb="sm">
@@ -414,6 +436,8 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
       </Title>
       <KeyValueList
         rows={[
+          ["Kind", endpoint.kind],
+          ...fieldRows(endpoint, kind),
           [
             "Schedule",
             endpoint.cron ? (
@@ -427,21 +451,29 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
           ["Minimum interval", limit(endpoint.min_interval_ms)],
           ["Maximum interval", limit(endpoint.max_interval_ms)],
           ["Timeout", duration(endpoint.timeout_ms)],
+          ...(endpoint.completes === "callback"
+            ? [["Completed by", `callback, within ${limit(endpoint.callback_timeout_ms)}`] as [string, string]]
+            : []),
           [
             "Success condition",
             endpoint.condition ? (
               <Code className="breaks">{endpoint.condition}</Code>
-            ) : endpoint.accept_codes.length ? (
+            ) : endpoint.accept_codes?.length ? (
               endpoint.accept_codes.join(", ")
-            ) : (
+            ) : endpoint.kind === "http" ? (
               "any 2xx"
+            ) : (
+              "the call works"
             ),
           ],
           [
             "After failures",
-            endpoint.backoff === "monitor" ? "back off up to one hour" : "double the interval, up to 32 times",
+            { monitor: "back off up to one hour", none: "keep the interval" }[endpoint.backoff] ??
+              "double the interval, up to 32 times",
           ],
+          ["Retries", retryWords(endpoint)],
           ["Missed runs", endpoint.misfire.replace("_", " ")],
+          ["Connection", endpoint.connection || "none"],
           [
             "Runbook",
             endpoint.runbook ? (

@@ -20,9 +20,10 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useMemo, useRef, useState } from "react";
 import { acts } from "../api/actions";
 import { asProblem, Problem } from "../api/client";
-import { endpointQuery, jobsQuery } from "../api/queries";
+import { endpointQuery, jobsQuery, kindsQuery } from "../api/queries";
 import { useMay } from "../api/session";
-import type { Endpoint } from "../api/types";
+import type { Endpoint, Kind } from "../api/types";
+import { ConnectionInput } from "../parts/ConnectionInput";
 import { LeaveDialog } from "../parts/LeaveDialog";
 import { ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
@@ -34,11 +35,13 @@ import {
   type Draft,
   draftOf,
   EMPTY,
+  isComplete,
   METHODS,
   type MissingSecret,
   secretsToEnter,
   wishOf,
 } from "./endpoint/draft";
+import { KindFields, KindInput } from "./endpoint/KindFields";
 import { SavePreview } from "./endpoint/SavePreview";
 import { MONO, Sections, sectionsOf } from "./endpoint/Sections";
 import { CallOutcome } from "./endpoint/TestCall";
@@ -61,33 +64,40 @@ export function EndpointCreate() {
   const mayWrite = useMay("write");
   const { copy } = useSearch({ from: "/inside/endpoints/new" });
   const source = useQuery({ ...endpointQuery(copy ?? ""), enabled: !!copy });
+  const kinds = useQuery(kindsQuery);
   if (!mayWrite) return <ViewOnly title="New endpoint" />;
-  if (copy && source.isPending) return <PendingPage />;
-  if (source.error && !source.data) {
+  const failed = [source, kinds].find((each) => each.error && !each.data);
+  if (failed) {
     return (
       <Page title="New endpoint">
-        <Failed fault={source.error} retry={() => void source.refetch()} />
+        <Failed fault={failed.error} retry={() => void failed.refetch()} />
       </Page>
     );
   }
-  if (!source.data) return <Form key="new" title="New endpoint" start={EMPTY} />;
-  return <Form key={source.data.id} title={`Copy of ${source.data.name}`} start={copyOf(source.data)} isCopy />;
+  if ((copy && source.isPending) || !kinds.data) return <PendingPage />;
+  const known = kinds.data.items;
+  if (!source.data) return <Form key="new" title="New endpoint" start={EMPTY} kinds={known} />;
+  const start = copyOf(source.data, known);
+  return <Form key={source.data.id} title={`Copy of ${source.data.name}`} start={start} kinds={known} isCopy />;
 }
 
 export function EndpointEdit() {
   const { endpoint: id } = useParams({ from: "/inside/endpoints/$endpoint/edit" });
   const mayWrite = useMay("write");
   const endpoint = useQuery(endpointQuery(id));
+  const kinds = useQuery(kindsQuery);
   if (!mayWrite) return <ViewOnly title="Edit endpoint" />;
-  if (endpoint.error && !endpoint.data) {
+  const failed = [endpoint, kinds].find((each) => each.error && !each.data);
+  if (failed) {
     return (
       <Page title="Edit">
-        <Failed fault={endpoint.error} retry={() => void endpoint.refetch()} />
+        <Failed fault={failed.error} retry={() => void failed.refetch()} />
       </Page>
     );
   }
-  if (!endpoint.data) return <PendingPage />;
-  return <Form title={`Edit ${endpoint.data.name}`} start={draftOf(endpoint.data)} saved={endpoint.data} />;
+  if (!endpoint.data || !kinds.data) return <PendingPage />;
+  const start = draftOf(endpoint.data, kinds.data.items);
+  return <Form title={`Edit ${endpoint.data.name}`} start={start} saved={endpoint.data} kinds={kinds.data.items} />;
 }
 
 const CRONS: [string, string][] = [
@@ -117,9 +127,9 @@ const missing = (secrets: MissingSecret[]): Problem => {
   );
 };
 
-type FormProps = { title: string; start: Draft; saved?: Endpoint; isCopy?: true };
+type FormProps = { title: string; start: Draft; kinds: Kind[]; saved?: Endpoint; isCopy?: true };
 
-function Form({ title, start: given, saved, isCopy }: FormProps) {
+function Form({ title, start: given, kinds, saved, isCopy }: FormProps) {
   const [start] = useState(given); // an endpoint that is read again changes nothing that is being edited
   const [draft, setDraft] = useState(start);
   const [version] = useState(saved?.version);
@@ -129,10 +139,11 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
     value: String(draft[name]),
     onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
   });
-  const wish = wishOf(draft);
+  const kind = kinds.find((each) => each.name === draft.kind);
+  const wish = wishOf(draft, kinds);
   const [settled] = useDebouncedValue(wish, 350);
   const secrets = secretsToEnter(draft);
-  const isReady = draft.name.trim() !== "" && draft.url.trim() !== "";
+  const isReady = isComplete(draft, kinds);
   const isSecretless = isCopy === true && secrets.length > 0;
   const save = useAction(
     async () => {
@@ -191,7 +202,9 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
                     />
                     <JobInput value={draft.job} set={(job) => set({ job })} error={of("job")} />
                   </Group>
-                  <Group align="flex-start" wrap="nowrap" gap="xs">
+                  <KindInput kinds={kinds} kind={kind} set={set} error={of("kind")} />
+                  {draft.kind !== "http" && <KindFields kind={kind} draft={draft} set={set} of={of} />}
+                  <Group align="flex-start" wrap="nowrap" gap="xs" display={draft.kind === "http" ? undefined : "none"}>
                     <Select
                       label="Method"
                       data={METHODS}
@@ -204,15 +217,20 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
                     />
                     <TextInput
                       label="URL"
-                      required
-                      type="url"
-                      placeholder="https://api.example.com/health"
+                      required={draft.kind === "http"}
+                      type={draft.connection ? "text" : "url"}
+                      placeholder={draft.connection ? "/health" : "https://api.example.com/health"}
                       style={{ flex: 1 }}
                       {...text("url")}
                       error={of("url")}
                       data-field="url"
                     />
                   </Group>
+                  <ConnectionInput
+                    value={draft.connection}
+                    set={(connection) => set({ connection })}
+                    error={of("connection")}
+                  />
                   <TextInput
                     label="Description"
                     {...text("description")}
@@ -231,7 +249,7 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
                 </Stack>
               </Card>
               <When draft={draft} set={set} text={text} of={of} isNew={!saved && !isCopy} />
-              <Sections draft={draft} set={set} text={text} of={of} opened={opened} setOpened={setOpened} />
+              <Sections draft={draft} kind={kind} set={set} text={text} of={of} opened={opened} setOpened={setOpened} />
               {general && (
                 <Alert color="red" role="alert" data-field="general" tabIndex={-1}>
                   {general}
@@ -241,14 +259,16 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
                 <Button type="submit" loading={save.isPending} disabled={!isReady}>
                   {saved ? "Save" : "Create endpoint"}
                 </Button>
-                <Button
-                  variant="default"
-                  loading={check.isPending}
-                  disabled={!isReady}
-                  onClick={() => check.mutate(undefined)}
-                >
-                  Send test call
-                </Button>
+                {draft.kind !== "heartbeat" && (
+                  <Button
+                    variant="default"
+                    loading={check.isPending}
+                    disabled={!isReady}
+                    onClick={() => check.mutate(undefined)}
+                  >
+                    Send test call
+                  </Button>
+                )}
                 {saved ? (
                   <ButtonLink variant="subtle" color="gray" to="/endpoints/$endpoint" params={{ endpoint: saved.id }}>
                     Cancel
@@ -269,7 +289,9 @@ function Form({ title, start: given, saved, isCopy }: FormProps) {
                 </Title>
                 {!isReady && (
                   <Text size="sm" c="dimmed">
-                    Enter a name and a URL to preview the next runs.
+                    {draft.kind === "http"
+                      ? "Enter a name and a URL to preview the next runs."
+                      : "Enter a name and the required fields to preview the next runs."}
                   </Text>
                 )}
                 {isReady && isSecretless && (
@@ -334,6 +356,8 @@ function SecretsNote({ secrets }: { secrets: MissingSecret[] }) {
   );
 }
 
+const TIMINGS: Draft["timing"][] = ["interval", "cron", "once"];
+
 type WhenProps = {
   draft: Draft;
   set: (change: Partial<Draft>) => void;
@@ -343,8 +367,8 @@ type WhenProps = {
 };
 
 function When({ draft, set, text, of, isNew }: WhenProps) {
-  const choose = (kind: Draft["kind"]) =>
-    set({ kind, ...(kind === "cron" && isNew && draft.timezone === EMPTY.timezone ? { timezone: ZONE } : {}) });
+  const choose = (timing: Draft["timing"]) =>
+    set({ timing, ...(timing === "cron" && isNew && draft.timezone === EMPTY.timezone ? { timezone: ZONE } : {}) });
   return (
     <Card>
       <Title order={2} mb="sm">
@@ -352,15 +376,26 @@ function When({ draft, set, text, of, isNew }: WhenProps) {
       </Title>
       <Stack>
         <SegmentedControl
-          value={draft.kind}
-          onChange={(kind) => choose(kind === "cron" ? "cron" : "interval")}
+          value={draft.timing}
+          onChange={(timing) => choose(TIMINGS.find((each) => each === timing) ?? "interval")}
           aria-label="Schedule type"
           data={[
             { value: "interval", label: "Interval" },
             { value: "cron", label: "Cron schedule" },
+            { value: "once", label: "Once" },
           ]}
         />
-        {draft.kind === "interval" ? (
+        {draft.timing === "once" ? (
+          <TextInput
+            label="Time"
+            description="2030-01-31T08:00:00Z, or in 10m"
+            required
+            {...text("at")}
+            error={of("at")}
+            maw={320}
+            data-field="at"
+          />
+        ) : draft.timing === "interval" ? (
           <TextInput
             label="Interval"
             description="30s, 5m, 1h30m, 1d"

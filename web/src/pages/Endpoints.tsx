@@ -46,6 +46,7 @@ const STATES: NonNullable<EndpointFilters["state"]>[] = [
   "job-paused",
   "parked",
   "deferred",
+  "done",
   "archived",
 ];
 
@@ -393,7 +394,7 @@ const Row = memo(function Row({ endpoint, recent, place, isAt, mayRun, toggle, s
             {endpoint.name}
           </PlainLink>
           <div className="clip small">
-            {endpoint.job} · {endpoint.method} {endpoint.url}
+            {endpoint.job} · {endpoint.target}
           </div>
         </div>
       </td>

@@ -42,7 +42,7 @@ export function Planner() {
       title="Planner"
       about="The planner adjusts schedules based on responses, using rules and, if configured, a language model."
     >
-      <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="md">
+      <SimpleGrid cols={{ base: 1, lg: 3 }} spacing="md">
         <Modes status={status.data} />
         <Spend status={status.data} />
         <Judges status={status.data} />

@@ -6,6 +6,7 @@ import { useParams } from "@tanstack/react-router";
 import { decisionQuery, endpointQuery, type Neighbours, neighboursQuery, runQuery } from "../api/queries";
 import type { Endpoint, RunInFull, Step } from "../api/types";
 import { BodyViewer } from "../parts/BodyViewer";
+import { CallbackProgress } from "../parts/CallbackProgress";
 import { KeyValueList } from "../parts/KeyValueList";
 import { AnchorLink, ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
@@ -47,6 +48,7 @@ function Shown({ run }: { run: RunInFull }) {
           No body stored: the response had none, or it was removed after its retention period.
         </Text>
       )}
+      {run.tls && <Headers title="Certificate" headers={certificateRows(run.tls)} />}
       {run.headers.length > 0 && <Headers title="Headers" headers={run.headers as [string, string][]} />}
     </Card>
   );
@@ -89,6 +91,7 @@ function Shown({ run }: { run: RunInFull }) {
           </Text>
         </Alert>
       )}
+      {run.callback && <CallbackProgress callback={run.callback} />}
       <WhyNot run={run} around={around.data} />
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 7 }}>
@@ -132,6 +135,7 @@ function Shown({ run }: { run: RunInFull }) {
                     run.trigger === "schedule" ? `schedule (${sourceWords(run.source)})` : `${run.trigger} run`,
                   ],
                   ["Attempt", String(run.attempt)],
+                  ...(run.maintenance ? [["Maintenance window", run.maintenance] as [string, string]] : []),
                   ["Worker", <span className="mono breaks">{run.worker}</span>],
                   ["Address", run.address ? <span className="mono breaks">{run.address}</span> : "–"],
                 ]}
@@ -225,6 +229,14 @@ function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefine
         <Text size="sm">The outcome of the call is unknown.{instead ?? " The run is retried."}</Text>
       </Alert>
     );
+  if (run.status === "retried")
+    return (
+      <Alert color="yellow" title="Failed and retried">
+        <Text size="sm">
+          {run.error ? `${run.error}. ` : ""}The failure does not count, because it was not the last attempt.{instead}
+        </Text>
+      </Alert>
+    );
   if (run.status === "unknown")
     return (
       <Alert color="orange" title="Outcome unknown">
@@ -255,7 +267,7 @@ function Request({ endpoint, run }: { endpoint: Endpoint; run: RunInFull }) {
         </Text>
       )}
       <Text size="sm" className="mono breaks">
-        {endpoint.method} {endpoint.url}
+        {endpoint.target}
       </Text>
       {endpoint.headers.length > 0 && (
         <Headers title="Headers" headers={endpoint.headers.map((each) => [each.name, each.value])} />
@@ -353,4 +365,14 @@ function After({ run, next }: { run: RunInFull; next: string | null }) {
       <Trail steps={steps} fromMs={Date.parse(run.started_at)} />
     </Card>
   );
+}
+
+function certificateRows(tls: NonNullable<RunInFull["tls"]>): [string, string][] {
+  const left = tls.days_left === null ? "unknown" : `${tls.days_left}`;
+  return [
+    ["days left", left],
+    ["issuer", tls.issuer],
+    ["subject", tls.subject],
+    ["expires", tls.not_after ?? "unknown"],
+  ];
 }

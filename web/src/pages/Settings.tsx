@@ -11,9 +11,12 @@ import { TabRow } from "../parts/TabRow";
 import { Account } from "./settings/Account";
 import { Alerts } from "./settings/Alerts";
 import { Audit } from "./settings/Audit";
+import { Calendars } from "./settings/Calendars";
 import { Configuration } from "./settings/Configuration";
+import { Connections } from "./settings/Connections";
 import { Installation } from "./settings/Installation";
 import { Keys } from "./settings/Keys";
+import { Maintenance } from "./settings/Maintenance";
 import { Members } from "./settings/Members";
 import { SigningKeys } from "./settings/SigningKeys";
 import { Usage } from "./settings/Usage";
@@ -24,6 +27,9 @@ const PARTS: Part[] = [
   { name: "account", label: "Account", part: Account },
   { name: "alerts", label: "Alerts", part: Alerts },
   { name: "webhooks", label: "Webhooks", part: Webhooks },
+  { name: "maintenance", label: "Maintenance", part: Maintenance },
+  { name: "calendars", label: "Calendars", part: Calendars },
+  { name: "connections", label: "Connections", part: Connections },
   { name: "usage", label: "Usage and quotas", part: Usage },
   { name: "configuration", label: "Configuration", part: Configuration },
   { name: "keys", label: "API keys", part: Keys, admin: true },

@@ -19,7 +19,11 @@ export function EndpointPicker({ value, set, ...rest }: Props) {
     ...endpointsQuery(text && text !== chosen.data?.name ? { text } : {}, 20),
     placeholderData: (before) => before,
   });
-  const choices = (found.data?.pages[0]?.items ?? []).map((each) => ({ value: each.id, label: each.name }));
+  // Until the server has answered, the list it gave before is narrowed here: it must not move under a click later on.
+  const searching = found.isPlaceholderData || search.trim() !== text;
+  const choices = (found.data?.pages[0]?.items ?? [])
+    .map((each) => ({ value: each.id, label: each.name }))
+    .filter((each) => !searching || each.label.toLowerCase().includes(search.trim().toLowerCase()));
   if (chosen.data && !choices.some((each) => each.value === chosen.data.id))
     choices.unshift({ value: chosen.data.id, label: chosen.data.name });
   return (
@@ -32,7 +36,7 @@ export function EndpointPicker({ value, set, ...rest }: Props) {
       value={value && (chosen.data?.id ?? value)}
       onChange={set}
       onFocus={(event) => event.currentTarget.select()}
-      nothingFoundMessage="No endpoint matches"
+      nothingFoundMessage={searching ? "Searching…" : "No endpoint matches"}
       placeholder="Type part of the name"
       style={{ flex: 1, minWidth: 200 }}
       {...rest}

@@ -15,6 +15,7 @@ export function nextRunOf(endpoint: Seen): string | null {
 export function NextRun({ endpoint }: { endpoint: Seen }) {
   const at = nextRunOf(endpoint);
   const isDue = useClock((nowMs) => (at && Date.parse(at) <= nowMs ? 1 : 0));
+  if (endpoint.running?.callback) return <span>after the callback</span>;
   return endpoint.status === "active" && endpoint.running && isDue ? (
     <span>running</span>
   ) : (

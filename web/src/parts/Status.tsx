@@ -32,6 +32,8 @@ function told(endpoint: Seen) {
       stateMeaning(endpoint.status),
     ] as const;
   }
+  if (endpoint.running?.callback)
+    return ["calm", "waiting", "The target accepted the call. Its callback ends the run."] as const;
   if (endpoint.running) return ["calm", "running", "A call is in progress."] as const;
   if (endpoint.failure_count > 0) {
     const many =

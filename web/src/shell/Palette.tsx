@@ -144,7 +144,7 @@ function useChoices(query: string): Choice[] {
       id: each.id,
       group: "Endpoints",
       label: each.name,
-      about: `${each.job} · ${scheduleWords(each)} · ${each.method} ${each.url}`,
+      about: `${each.job} · ${scheduleWords(each)} · ${each.target}`,
       icon: <IconApi size={20} />,
       act: go(endpointPath(each.id)),
     }),

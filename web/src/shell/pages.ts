@@ -5,6 +5,7 @@ import {
   IconHierarchy2,
   IconHistory,
   IconLayoutDashboard,
+  IconPhoneCall,
   IconRoute,
   IconSettings,
   IconStack2,
@@ -20,6 +21,7 @@ export const PAGES = [
     about: "Running, failing and upcoming runs",
   },
   { to: "/endpoints", label: "Endpoints", icon: IconApi, key: "g e", about: "URLs and their schedules" },
+  { to: "/calls", label: "Calls", icon: IconPhoneCall, key: "g c", about: "URLs that are called once" },
   { to: "/jobs", label: "Jobs", icon: IconStack2, key: "g j", about: "Groups of endpoints" },
   { to: "/runs", label: "Runs", icon: IconHistory, key: "g r", about: "Run history" },
   { to: "/events", label: "Events", icon: IconActivity, key: "g v", about: "Changes and who made them" },
@@ -44,6 +46,6 @@ export const PAGES = [
     label: "Settings",
     icon: IconSettings,
     key: "g s",
-    about: "Alerts, webhooks, keys, members, usage, appearance",
+    about: "Alerts, webhooks, connections, keys, members, usage, appearance",
   },
 ] as const;

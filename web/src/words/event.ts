@@ -45,6 +45,7 @@ const after = (said: string, separator = ": "): string => (said ? `${separator}$
 const DETAILS: Partial<Record<EventType, (phrase: string, said: Said, data: EventShown["data"]) => string>> = {
   "run.finished": (phrase, said) =>
     `${phrase}${after(said("status"))}${said("status_code") ? ` (${said("status_code")})` : ""}`,
+  "run.retried": (phrase, said) => `${phrase}${said("status_code") ? ` (${said("status_code")})` : ""}`,
   "schedule.updated": (phrase, said) =>
     `${phrase}${said("source") ? `, set by the ${sourceWords(said("source"))}` : ""}`,
   "schedule.waiting": (_, said) => waitWords(said("cause"), said("name"), said("limit"), said("waiting")),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clockChange, scheduleWords } from "./schedule";
+import { clockChange, retryWords, scheduleWords } from "./schedule";
 
 const nightly = { cron: "30 2 * * *", interval_ms: null, timezone: "Europe/Berlin", schedule: "at 02:30" };
 const at = (text: string) => Date.parse(text);
@@ -7,6 +7,9 @@ const at = (text: string) => Date.parse(text);
 test("a cron says its time zone, an interval has none", () => {
   expect(scheduleWords(nightly)).toBe("at 02:30, Europe/Berlin");
   expect(scheduleWords({ cron: null, interval_ms: 30_000, timezone: "Europe/Berlin" })).toBe("every 30s");
+  expect(scheduleWords({ cron: null, interval_ms: null, once_at: "2030-01-31T08:00:00Z", timezone: "UTC" })).toBe(
+    "once at 2030-01-31T08:00:00Z",
+  );
 });
 
 test("daylight saving that begins or ends within a week is said", () => {
@@ -26,4 +29,13 @@ test("an interval, UTC and a zone that is not known have no clock change", () =>
   expect(clockChange({ ...nightly, cron: null, interval_ms: 1000 }, march)).toBeNull();
   expect(clockChange({ ...nightly, timezone: "UTC" }, march)).toBeNull();
   expect(clockChange({ ...nightly, timezone: "Moon/Crater" }, march)).toBeNull();
+});
+
+test("retries are said in the order in which they are made", () => {
+  const retry = { attempts: 3, delay_ms: 300_000 };
+
+  expect(retryWords({ retry: null, confirm: null })).toBe("none");
+  expect(retryWords({ retry, confirm: "3 within 20s" })).toBe(
+    "confirm 3 within 20s, then 3 attempts, the second after 5m",
+  );
 });

@@ -1,12 +1,31 @@
 import { duration } from "./duration";
 
-type Scheduled = { cron: string | null; interval_ms: number | null; timezone: string; schedule?: string };
+type Scheduled = {
+  cron: string | null;
+  interval_ms: number | null;
+  once_at?: string | null;
+  timezone: string;
+  schedule?: string;
+};
 
 /** When it runs, in words; the server puts cron into words. */
 export function scheduleWords(endpoint: Scheduled): string {
   if (endpoint.interval_ms !== null) return `every ${duration(endpoint.interval_ms)}`;
+  if (endpoint.once_at) return endpoint.schedule || `once at ${endpoint.once_at}`;
   const words = endpoint.schedule || endpoint.cron;
   return words ? `${words}, ${endpoint.timezone}` : "never";
+}
+
+type Retried = {
+  retry: { attempts: number; delay_ms: number } | null;
+  confirm: string | null;
+};
+
+/** What happens to a failed run before the failure counts. */
+export function retryWords({ retry, confirm }: Retried): string {
+  const confirmed = confirm ? [`confirm ${confirm}`] : [];
+  const retried = retry ? [`${retry.attempts} attempts, the second after ${duration(retry.delay_ms)}`] : [];
+  return [...confirmed, ...retried].join(", then ") || "none";
 }
 
 const DAY_MS = 86_400_000;

@@ -21,6 +21,7 @@ const RUN_TONES: Record<RunStatus, Tone> = {
   blocked: "warn",
   running: "calm",
   abandoned: "warn",
+  retried: "warn",
   superseded: "idle",
   unknown: "warn",
   missed: "idle",
@@ -31,6 +32,7 @@ const STATE_TONES: Record<EndpointState, Tone> = {
   "job-paused": "warn",
   parked: "bad",
   deferred: "warn",
+  done: "idle",
   archived: "idle",
 };
 

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mainspring.views.account import RoleName
-from mainspring.views.api_key import ScopeName
+from mainspring.views.account import RoleName, ScopeName
 
 Email = Annotated[str, Field(max_length=1_000, examples=["ann@example.com"])]
 Password = Annotated[
@@ -25,12 +24,12 @@ def _binary(most: int, description: str) -> object:
 
 
 ChallengeId = Annotated[
-    str, Field(max_length=100, examples=["chl_01jd3z"], description="Of what was signed: it is good once.")
+    str, Field(max_length=100, examples=["chl_01jd3z"], description="Id of the signed challenge, which is valid once.")
 ]
 
 
 class AssertionGiven(AccountRequest):
-    """What `navigator.credentials.get` answered with."""
+    """The result of `navigator.credentials.get`."""
 
     challenge: ChallengeId
     id: Annotated[str, _binary(1_400, "The credential's id")]
@@ -42,8 +41,12 @@ class AssertionGiven(AccountRequest):
 class Login(AccountRequest):
     email: Email
     password: Password
-    code: str = Field(default="", max_length=100, description="Of the app, or a recovery code, where one is asked for.")
-    passkey: AssertionGiven | None = Field(default=None, description="In place of a code, where a passkey is offered.")
+    code: str = Field(
+        default="",
+        max_length=100,
+        description="Code of the authenticator app, or a recovery code, if the account requires one.",
+    )
+    passkey: AssertionGiven | None = Field(default=None, description="Replaces the code if the account has a passkey.")
 
 
 class PasskeyLogin(AccountRequest):
@@ -55,7 +58,7 @@ class PasswordAgain(AccountRequest):
 
 
 class PasskeyNew(AccountRequest):
-    """What `navigator.credentials.create` answered with."""
+    """The result of `navigator.credentials.create`."""
 
     name: Name
     challenge: ChallengeId
@@ -68,13 +71,15 @@ class PasskeyPatch(AccountRequest):
 
 
 class FactorCode(AccountRequest):
-    code: str = Field(max_length=100, examples=["123456"], description="Of the app, or a recovery code.")
+    code: str = Field(
+        max_length=100, examples=["123456"], description="Code of the authenticator app, or a recovery code."
+    )
 
 
 class Setup(AccountRequest):
-    token: Token = Field(description="From the link: what stands after `#token=`.")
+    token: Token = Field(description="The part of the link after `#token=`.")
     password: Password
-    email: Email | None = Field(default=None, description="For the first owner; another link knows its user.")
+    email: Email | None = Field(default=None, description="Required for the first owner. Other links belong to a user.")
     name: Name = ""
 
 
@@ -86,8 +91,8 @@ class PasswordChange(AccountRequest):
 class UserNew(AccountRequest):
     email: Email
     name: Name = ""
-    operator: bool = Field(default=False, description="May see and make tenants and users.")
-    tenant: str | None = Field(default=None, max_length=100, description="A tenant it belongs to from the beginning.")
+    operator: bool = Field(default=False, description="Allows the user to list and create tenants and users.")
+    tenant: str | None = Field(default=None, max_length=100, description="Tenant that the user joins.")
     role: RoleName = "viewer"
 
 
@@ -100,7 +105,7 @@ class UserPatch(AccountRequest):
 class MemberNew(AccountRequest):
     email: Email
     role: RoleName = Field(examples=["operator"])
-    name: Name = Field(default="", description="Of a user who does not exist yet.")
+    name: Name = Field(default="", description="Display name, for a new user.")
 
 
 class RoleChange(AccountRequest):
@@ -111,9 +116,11 @@ class KeyNew(AccountRequest):
     name: str = Field(max_length=1_000, examples=["deploy script"])
     scopes: list[ScopeName] = Field(default=["read"], min_length=1, max_length=4, examples=[["read", "run"]])
     expires_in: int | str = Field(
-        default="90d", description="How long it lives, as `90d`, `12h` or milliseconds.", examples=["90d"]
+        default="90d", description="Time until the key expires: `90d`, `12h` or milliseconds.", examples=["90d"]
     )
-    operator: bool = Field(default=False, description="Of the installation; only an operator can make such a key.")
+    operator: bool = Field(
+        default=False, description="Key for the whole installation. Only an operator can create one."
+    )
 
 
 class TenantNew(AccountRequest):
@@ -122,7 +129,7 @@ class TenantNew(AccountRequest):
 
 
 class QuotaPatch(AccountRequest):
-    """Null is no limit; what is not named stays."""
+    """Null removes a limit. Missing fields stay unchanged."""
 
     name: Name | None = None
     runs_per_month: Quota = None
@@ -132,7 +139,7 @@ class QuotaPatch(AccountRequest):
 
 
 class LinkToken(AccountRequest):
-    token: Token = Field(description="From the link: the part after `#token=`.")
+    token: Token = Field(description="The part of the link after `#token=`.")
 
 
 class TenantChoice(AccountRequest):

@@ -21,14 +21,16 @@ steps:
 
 
 class WorkflowDocument(RequestModel):
-    document: Text = Field(max_length=DOCUMENT_MAX, description="The text, YAML or JSON.", examples=[DOCUMENT])
+    document: Text = Field(max_length=DOCUMENT_MAX, description="The workflow in YAML or JSON.", examples=[DOCUMENT])
 
 
 class StartOptions(RequestModel):
-    input: Values = Field(default={}, description="What the workflow's `input` declares.")
-    correlation: Text = Field(default="", description="What events may be addressed to, such as `order-7`.")
-    key: Text | None = Field(default=None, description="A second start of the workflow under this key is the first.")
-    at: Instant | None = Field(default=None, description="Start then, not now.")
+    input: Values = Field(default={}, description="Values for the `input` that the workflow declares.")
+    correlation: Text = Field(default="", description="Correlation key that events can address, such as `order-7`.")
+    key: Text | None = Field(
+        default=None, description="Idempotency key: a second start with this key returns the first execution."
+    )
+    at: Instant | None = Field(default=None, description="Start time. Default: now.")
 
 
 class StartOne(StartOptions):
@@ -36,7 +38,7 @@ class StartOne(StartOptions):
         json_schema_extra={"examples": [{"input": {"email": "ann@example.com"}, "correlation": "order-7"}]}
     )
 
-    version: int | None = Field(default=None, ge=1, le=VERSION_MAX, description="The newest, if none is named.")
+    version: int | None = Field(default=None, ge=1, le=VERSION_MAX, description="Version; default: the newest.")
 
 
 class StartMany(RequestModel):
@@ -53,7 +55,7 @@ class StartMany(RequestModel):
 class Reason(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "the partner is back"}]})
 
-    reason: Text = Field(default="", description="Why; it stands in the log. `skip` and `cancel` need one.")
+    reason: Text = Field(default="", description="Reason, recorded in the log. Required for `skip` and `cancel`.")
 
 
 class EventNew(RequestModel):
@@ -61,11 +63,11 @@ class EventNew(RequestModel):
         json_schema_extra={"examples": [{"to": "order-7", "type": "reply", "data": {"rating": 1}, "id": "mail-93"}]}
     )
 
-    to: Text = Field(description="An execution's id, or the correlation key of those that run.")
+    to: Text = Field(description="Id of an execution, or the correlation key of running executions.")
     type: Text
     data: Values = Field(default={})
-    id: Text = Field(default="", description="Of your own; a second event with it is ignored.")
-    occurred_at: Instant | None = Field(default=None, description="When it happened, where that was not now.")
+    id: Text = Field(default="", description="Idempotency key: a second event with this id is ignored.")
+    occurred_at: Instant | None = Field(default=None, description="Time of the event. Default: now.")
 
 
 class EventsNew(RequestModel):
@@ -75,7 +77,7 @@ class EventsNew(RequestModel):
 
 
 class ReplayRequest(RequestModel):
-    """With its own version; with another one; or with a document that is not published yet."""
+    """Replay with the execution's version, another version, or an unpublished document."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"version": 2}]})
 
@@ -84,11 +86,11 @@ class ReplayRequest(RequestModel):
 
 
 class ReplayManyRequest(ReplayRequest):
-    limit: int = Field(default=50, ge=1, le=200, description="The newest so many executions.")
+    limit: int = Field(default=50, ge=1, le=200, description="Number of executions, newest first.")
 
 
 class SimulatedEventInput(RequestModel):
-    after: Duration = Field(description="How long after the start.")
+    after: Duration = Field(description="Time after the start.")
     type: Text
     data: Values = Field(default={})
 
@@ -102,7 +104,7 @@ class EffectAnswerInput(RequestModel):
 
 
 class WorkflowSimulationRequest(RequestModel):
-    """A document that was never published, or a workflow by its name."""
+    """An unpublished document, or the name of a workflow."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -123,12 +125,12 @@ class WorkflowSimulationRequest(RequestModel):
     input: Values = Field(default={})
     events: list[SimulatedEventInput] = Field(default=[], max_length=1_000)
     answers: dict[str, list[EffectAnswerInput]] = Field(
-        default={}, description="How the effects of a step end, one after the other; the last one stays."
+        default={}, description="Results of a step's effects, in order. The last one repeats."
     )
 
 
 class BulkExecutionRequest(RequestModel):
-    """Whom to order, by what they have in common, and what."""
+    """A command for all executions that match."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -139,10 +141,14 @@ class BulkExecutionRequest(RequestModel):
     )
 
     verb: Literal["pause", "resume", "cancel", "retry", "skip"]
-    workflow: Text | None = Field(default=None, description="Of this workflow; this or `correlation` is needed.")
+    workflow: Text | None = Field(
+        default=None, description="Executions of this workflow. Either this or `correlation` is required."
+    )
     correlation: Text | None = None
-    status: STATUS | None = Field(default=None, description="One that allows the order; else all that do.")
+    status: STATUS | None = Field(
+        default=None, description="Only executions with this status. Default: all that allow the command."
+    )
     version: int | None = Field(default=None, ge=1, le=VERSION_MAX)
     step: Text | None = None
-    reason: Text = Field(default="", description="Why; it stands in every log. `skip` and `cancel` need one.")
-    limit: int = Field(default=1_000, ge=1, le=10_000, description="At most so many at once, the newest.")
+    reason: Text = Field(default="", description="Reason, recorded in every log. Required for `skip` and `cancel`.")
+    limit: int = Field(default=1_000, ge=1, le=10_000, description="Maximum number of executions, newest first.")

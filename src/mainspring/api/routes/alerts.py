@@ -9,11 +9,11 @@ from mainspring.api.access import Reading, Running, Writing
 from mainspring.api.context import Context
 from mainspring.api.etags import IfMatch, refuse_other
 from mainspring.api.models.fields import Cursor, DryRun, Limit, WithTotal
-from mainspring.api.models.notifications import AlertNew, AlertPatch
+from mainspring.api.models.requests import AlertNew, AlertPatch
 from mainspring.api.routes.webhooks import Status, deliveries_of, etag
-from mainspring.domain.notify.subscription import SubscriptionKind
+from mainspring.domain.config_field import values_of
+from mainspring.domain.notify.subscription import ALERT_FIELDS, AlertDraft, SubscriptionKind
 from mainspring.operations import alerts, subscriptions
-from mainspring.operations.alerts import AlertDraft
 from mainspring.views.notification import AlertTest, AlertView, DeliveryView
 from mainspring.views.view import CountedPage, Deleted, DryRunOf, PageOf
 
@@ -34,7 +34,7 @@ async def create_alert(
 ) -> AlertView | DryRunOf[AlertView]:
     """Create an alert, which notifies its destinations once per change of state."""
     context: Context = request.app.state.context
-    draft = replace(AlertDraft(wish.name, ()), **_tuples(wish.model_dump()))
+    draft = replace(AlertDraft(wish.name, ()), **values_of(ALERT_FIELDS, wish.sent()))
     there = subscriptions.dry_run_of(desk) if dry_run else desk
     made = await alerts.add_alert(there, context.messengers, draft)
     if dry_run:
@@ -66,7 +66,7 @@ async def update_alert(
     found = await alerts.find_alert(desk, alert)
     refuse_other(if_match, etag(found), "alert", found.name)
     context: Context = request.app.state.context
-    given = _tuples(wish.model_dump(exclude_none=True))
+    given = values_of(ALERT_FIELDS, wish.sent() | {"name": wish.name})
     there = subscriptions.dry_run_of(desk) if dry_run else desk
     edited = await alerts.edit_alert(there, context.messengers, found.id, lambda draft: replace(draft, **given))
     if dry_run:
@@ -103,7 +103,3 @@ async def list_alert_deliveries(
 ) -> CountedPage[DeliveryView]:
     """Deliveries of an alert, newest first, with the result of each."""
     return await deliveries_of(desk, await alerts.find_alert(desk, alert), status, limit, cursor, with_total)
-
-
-def _tuples(given: dict[str, object]) -> dict[str, object]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}

@@ -20,7 +20,7 @@ from mainspring.api.models.accounts import (
 from mainspring.domain.access.passkey import Assertion, RelyingParty, relying_party
 from mainspring.domain.errors import CodeRequired, Conflict, Forbidden
 from mainspring.operations import links, login, second_factor
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.accounts import LiveSession
 from mainspring.views.account import (
     FactorBegun,

@@ -15,8 +15,8 @@ from mainspring.domain.schedule.changes import Act
 from mainspring.inputs.values import Duration, Instant, Text
 from mainspring.operations import bulk_endpoints
 from mainspring.operations.bulk_endpoints import BATCH, Tally, Verb
+from mainspring.operations.context import Desk
 from mainspring.operations.dry_run import dry_run_desk
-from mainspring.operations.endpoints import Desk
 from mainspring.operations.jobs import find_job
 from mainspring.ports.filters import EndpointListFilter, StateFilter
 from mainspring.views.view import View

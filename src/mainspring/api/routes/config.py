@@ -56,7 +56,10 @@ class Application(RequestModel):
 
 @router.post("/apply", response_model=Applied)
 async def apply_config(request: Request, desk: Writing, wish: Application, dry_run: DryRun = False) -> Response:
-    """Apply documents: change jobs, endpoints, rules, alerts, webhooks and workflows to match, all or nothing."""
+    """Apply documents: change what they describe to match, all or nothing.
+
+    They describe jobs, endpoints, rules, calendars, maintenance windows, alerts, webhooks and workflows.
+    """
     context: Context = request.app.state.context
     options = Options(sent(wish.references), context.messengers, prune=wish.prune, take_over=wish.take_over)
     if bool(wish.document) == bool(wish.files):

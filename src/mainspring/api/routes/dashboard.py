@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from mainspring.api.access import Reading
 from mainspring.api.models.fields import Limit
 from mainspring.domain.health import percentile
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.ports.filters import RunListFilter
 from mainspring.views.dashboard import Activity, ActivityHour, RecentRuns, RunMarkView, Stats, Upcoming
 from mainspring.views.run import RunView

@@ -13,20 +13,19 @@ from mainspring.api.models.requests import Pause, one_of_two
 from mainspring.domain.health import LONGEST, sum_up
 from mainspring.inputs.values import Duration
 from mainspring.operations import endpoints
-from mainspring.operations.preview import preview
+from mainspring.operations.preview import excluded_until, load_preview
 from mainspring.operations.runs import wait_for_requested_run
 from mainspring.operations.test_run import test_endpoint as call_once
-from mainspring.views.decision import UpcomingRunsView
 from mainspring.views.endpoint import (
     EndpointDryRun,
     EndpointView,
     HealthView,
-    RequestView,
     RunRequested,
     TestDryRun,
     load_endpoint,
+    load_test_dry_run,
 )
-from mainspring.views.run import RunDetailView, RunView
+from mainspring.views.run import RunDetailView, RunView, UpcomingRunsView
 from mainspring.views.why import DecisionView, load_decision
 
 router = APIRouter(prefix="/endpoints", tags=["endpoints"])
@@ -117,7 +116,7 @@ async def test_endpoint(
     """
     found = await endpoints.find_endpoint(desk, endpoint)
     if dry_run:
-        return TestDryRun(would_call=RequestView.from_value(await load_endpoint(desk, found)))
+        return await load_test_dry_run(desk, found)
     run, outcome = await call_once(desk, request.app.state.context.caller, found.id)
     return await asyncio.to_thread(RunDetailView.of, run, found.name, outcome.body)
 
@@ -140,8 +139,8 @@ async def preview_endpoint(
     """Upcoming runs if every run succeeds; with `failures`, if every run fails."""
     found = await endpoints.find_endpoint(desk, endpoint)
     now = await desk.stores.schedule.now()
-    decisions = preview(found, now, count, desk.cron, failures)
-    return UpcomingRunsView.of(decisions, now, failures)
+    decisions = await load_preview(desk, found, now, count, failures)
+    return UpcomingRunsView.of(decisions, now, failures, await excluded_until(desk, found, now, decisions))
 
 
 @router.get("/{endpoint}/health")

@@ -14,6 +14,7 @@ from mainspring.api.models.requests import EndpointNew, EndpointPatch, apply_pat
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.schedule.changes import Change
 from mainspring.operations import endpoints
+from mainspring.operations.context import Desk
 from mainspring.operations.jobs import find_job
 from mainspring.operations.test_run import check_endpoint as call_unsaved
 from mainspring.ports.filters import EndpointListFilter, EndpointOrder, StateFilter
@@ -100,7 +101,7 @@ async def update_endpoint(
     found = await endpoints.find_endpoint(desk, endpoint)
     version = version_wanted(if_match, found)
 
-    async def edit(there: endpoints.Desk) -> Change:
+    async def edit(there: Desk) -> Change:
         return await endpoints.edit_endpoint(
             there, found.id, lambda before: apply_patch(before, wish), version, found=found
         )

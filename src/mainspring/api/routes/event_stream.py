@@ -13,9 +13,10 @@ from mainspring.api.cursors import open_cursor
 from mainspring.api.event_stream import Blocks, EventStream
 from mainspring.domain.access.scope import Principal, Scope
 from mainspring.domain.errors import MainspringError, StoreUnavailable, TooManyRequests
-from mainspring.domain.event import EventType, StoredEvent, bad_cursor, place_of
+from mainspring.domain.event import EventType, StoredEvent, place_of
 from mainspring.domain.notify.event_filter import check_types, is_wanted, may_see
-from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import find_endpoint
 from mainspring.operations.jobs import find_job
 from mainspring.ports.endpoints import EndpointFilter
 
@@ -145,10 +146,7 @@ def _place(desk: Desk, cursor: str | None) -> str | None:
 
 
 def _is_beyond(cursor: str, last_place: str) -> bool:
-    mine, last = place_of(cursor)[:-1] if cursor else (), place_of(f"{last_place}:0")[:-1]
-    if mine and len(mine) != len(last):
-        raise bad_cursor(cursor)
-    return mine > last
+    return bool(cursor) and place_of(cursor)[0] > int(last_place)
 
 
 async def _is_welcome(request: Request, opener: Principal) -> bool:

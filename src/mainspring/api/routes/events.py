@@ -10,7 +10,8 @@ from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.models.fields import Cursor, Limit
 from mainspring.domain.event import EventType, StoredEvent
 from mainspring.domain.notify.event_filter import may_see
-from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import find_endpoint
 from mainspring.views.event import EventView
 from mainspring.views.view import PageOf
 

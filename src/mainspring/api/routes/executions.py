@@ -13,7 +13,7 @@ from mainspring.api.models.requests import one_of_two
 from mainspring.api.models.workflows import BulkExecutionRequest, EventNew, EventsNew, Reason, ReplayRequest
 from mainspring.domain.errors import InvalidInput, NotFound
 from mainspring.operations import bulk_executions, execution_export, executions, replay, verification
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import clock_of, find_execution
 from mainspring.ports.workflows import Execution as Found
 from mainspring.ports.workflows import ExecutionFilter

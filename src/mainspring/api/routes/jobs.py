@@ -10,7 +10,7 @@ from mainspring.api.models.requests import JobNew, JobPatch
 from mainspring.domain.endpoint import JobStatus
 from mainspring.domain.errors import InvalidInput
 from mainspring.operations import jobs
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.views.job import JobDryRun, JobView
 from mainspring.views.view import PageOf
 
@@ -26,10 +26,11 @@ async def list_jobs(desk: Reading) -> PageOf[JobView]:
 
 @router.post("", status_code=201, responses={200: {"model": JobDryRun}})
 async def create_job(desk: Writing, wish: JobNew, response: Response, dry_run: DryRun = False) -> JobView | JobDryRun:
+    description = str(wish.sent().get("description") or "")
     if dry_run:
         response.status_code = 200
-        return await dry_run_job(desk, lambda there: jobs.add_job(there, wish.name, wish.description), None)
-    job = await jobs.add_job(desk, wish.name, wish.description)
+        return await dry_run_job(desk, lambda there: jobs.add_job(there, wish.name, description), None)
+    job = await jobs.add_job(desk, wish.name, description)
     response.headers["ETag"] = job_etag(job)
     response.headers["Location"] = f"/api/v1/jobs/{job.id}"
     return JobView.of(job)
@@ -51,7 +52,8 @@ async def update_job(
     refuse_other(if_match, job_etag(found), "job", found.name)
     if "name" in wish.model_fields_set and wish.name is None:
         raise InvalidInput("name cannot be null; omit it, or give one", field="name")
-    description = wish.description or "" if "description" in wish.model_fields_set else None
+    sent = wish.sent()
+    description = str(sent["description"] or "") if "description" in sent else None
     if dry_run:
         return await dry_run_job(desk, lambda there: jobs.edit_job(there, found.id, wish.name, description), found)
     edited = await jobs.edit_job(desk, found.id, wish.name, description)

@@ -13,8 +13,8 @@ from mainspring.domain.access.scope import Scope
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import Forbidden
 from mainspring.operations import api_keys, signing_keys
-from mainspring.operations.account_dry_run import account_dry_run
-from mainspring.views.api_key import ApiKeyCreated, ApiKeyView, Revoked, SigningKey, SigningKeyCreated
+from mainspring.operations.accounts import account_dry_run
+from mainspring.views.account import ApiKeyCreated, ApiKeyView, Revoked, SigningKey, SigningKeyCreated
 from mainspring.views.view import DryRunOf, ListOf
 
 router = APIRouter(tags=["keys"])

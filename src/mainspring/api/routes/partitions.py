@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from mainspring.api.access import Operating
-from mainspring.api.models.partitions import PartitionVerifyRequest
+from mainspring.api.models.requests import PartitionVerifyRequest
 from mainspring.operations import partitions
 from mainspring.ports.workflows import Checkpoint
 from mainspring.views.partition import PartitionStatus, PartitionVerified, SignedCheckpoints

@@ -8,10 +8,11 @@ from mainspring.api.access import Operating, Reading, Running, Writing
 from mainspring.api.context import Context
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.models.fields import Cursor, DryRun, EndpointRef, Limit
-from mainspring.api.models.planner import ModeChange
+from mainspring.api.models.requests import ModeChange
 from mainspring.domain.rules.apply import LIVE
 from mainspring.operations import planner, rules
-from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import find_endpoint
 from mainspring.operations.tenants import find_tenant
 from mainspring.views.planner import (
     ModeDryRun,

@@ -9,12 +9,12 @@ from mainspring.api.access import Reading, Running
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.endpoint_views import dry_run_endpoint
 from mainspring.api.models.fields import Cursor, DryRun, Limit
-from mainspring.api.models.planner import Rejection
+from mainspring.api.models.requests import Rejection
 from mainspring.domain.advice.proposal import StoredProposal
 from mainspring.operations import proposals
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.views.endpoint import EndpointDryRun
-from mainspring.views.proposal import PlannerProposal, ProposalStates, load_proposals
+from mainspring.views.planner import PlannerProposal, ProposalStates, load_proposals
 from mainspring.views.view import PageOf
 
 router = APIRouter(prefix="/proposals", tags=["proposals"])

@@ -13,12 +13,12 @@ from mainspring.api.context import Context
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.etags import IfMatch, refuse_other
 from mainspring.api.models.fields import Cursor, DryRun, Limit
-from mainspring.api.models.planner import DraftRequest, RuleNew, RulePatch, RulesGiven
+from mainspring.api.models.requests import DraftRequest, RuleNew, RulePatch, RulesGiven
 from mainspring.api.problems import HttpProblem, pointer_of
 from mainspring.domain.errors import Conflict, InvalidInput
 from mainspring.domain.rules.rule import rule_document
 from mainspring.operations import rules
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.planner import HOW_TO_ADD_A_MODEL
 from mainspring.ports.planner import RuleRevision
 from mainspring.views.rule import RulesChecked, RulesDrafted, RulesTested, RuleView, RunTested

@@ -15,7 +15,9 @@ from mainspring.api.models.fields import Cursor, EndpointRef, Limit, NewestOrOld
 from mainspring.domain.errors import NotFound
 from mainspring.domain.run import Body, RunTrigger
 from mainspring.inputs.values import Instant
-from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.context import Desk
+from mainspring.operations.endpoints import find_endpoint
+from mainspring.operations.runs import waiting_of
 from mainspring.ports.filters import RunListFilter, StatusFilter
 from mainspring.views.run import BodyView, RunDetailView, RunView
 from mainspring.views.view import CountedPage
@@ -90,7 +92,8 @@ async def read_run(desk: Reading, run: RunRef) -> Response:
         raise NotFound("run", run)
     names = await desk.stores.look.names(desk.tenant_id, [found.endpoint_id])
     body = await desk.stores.runs.body(desk.tenant_id, run)
-    return await _written(RunDetailView.of, found, names.get(found.endpoint_id, found.endpoint_id), body)
+    waiting = await waiting_of(desk, found)
+    return await _written(RunDetailView.of, found, names.get(found.endpoint_id, found.endpoint_id), body, waiting)
 
 
 @router.get("/runs/{run}/body", response_model=BodyView)

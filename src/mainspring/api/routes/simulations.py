@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Request
 
 from mainspring.api.access import Reading, Running
 from mainspring.api.context import Context
-from mainspring.api.models.simulations import BacktestInput, SimulationRequest
+from mainspring.api.models.requests import BacktestInput, SimulationRequest
 from mainspring.domain.errors import InvalidInput, Misconfigured
 from mainspring.operations import backtest, rules
 from mainspring.ports.planner import Simulator

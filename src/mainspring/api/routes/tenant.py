@@ -8,9 +8,9 @@ from mainspring.api.models.fields import DryRun
 from mainspring.api.models.requests import QuotasPatch
 from mainspring.operations.dry_run import dry_run_desk
 from mainspring.operations.tenants import find_tenant, set_quotas
-from mainspring.views.tenant import Quotas, QuotasDryRun, Usage
+from mainspring.views.account import Quotas, QuotasDryRun, Usage
+from mainspring.views.dashboard import WorkerView
 from mainspring.views.view import PageOf
-from mainspring.views.worker import WorkerView
 
 router = APIRouter()
 

@@ -6,18 +6,18 @@ from fastapi import APIRouter, Path, Query, Response
 from msgspec.structs import replace
 
 from mainspring.api.access import Administering, Known, Operating
+from mainspring.api.cursors import broken_cursor
 from mainspring.api.models.accounts import QuotaPatch, TenantNew
 from mainspring.api.models.fields import DryRun
-from mainspring.api.problems import HttpProblem
 from mainspring.domain.access.audit import INSTALLATION
 from mainspring.domain.access.scope import Principal
 from mainspring.domain.errors import Forbidden, InvalidInput
 from mainspring.domain.name import check_name
 from mainspring.operations import audit, tenants
-from mainspring.operations.account_dry_run import account_dry_run
-from mainspring.operations.endpoints import Desk
-from mainspring.views.audit import AuditEntryView, AuditVerdict
-from mainspring.views.tenant import TenantView
+from mainspring.operations.accounts import account_dry_run
+from mainspring.operations.context import Desk
+from mainspring.views.account import TenantView
+from mainspring.views.event import AuditEntryView, AuditVerdict
 from mainspring.views.view import DryRunOf, ListOf, PageOf
 
 router = APIRouter(tags=["tenants"])
@@ -80,7 +80,7 @@ async def list_audit_entries(
 ) -> PageOf[AuditEntryView]:
     """The audit trail, newest first: who did what, when and from where."""
     if cursor is not None and not (cursor.isascii() and cursor.isdigit()):
-        raise HttpProblem("malformed-request", "this is not a valid cursor; send `next_cursor` back unchanged")
+        raise broken_cursor()
     before = None if cursor is None else min(int(cursor), 1 << 62)
     entries = await audit.audit_entries(_audited(desk, principal, installation), before, limit)
     has_more = len(entries) == limit and entries[-1].seq > 1

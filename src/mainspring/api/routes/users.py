@@ -12,7 +12,7 @@ from mainspring.api.models.fields import DryRun
 from mainspring.domain.access.account import check_email, check_role
 from mainspring.domain.access.scope import SCOPES_OF, Principal, Scope
 from mainspring.operations import accounts, members, second_factor
-from mainspring.operations.account_dry_run import account_dry_run
+from mainspring.operations.accounts import account_dry_run
 from mainspring.operations.login_limit import refuse_invitations
 from mainspring.views.account import Invited, MemberAdded, MemberView, UserView
 from mainspring.views.view import DryRunOf, ListOf

@@ -11,15 +11,15 @@ from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.endpoint_views import total_of
 from mainspring.api.etags import IfMatch, refuse_other
 from mainspring.api.models.fields import Cursor, DryRun, Limit, WithTotal
-from mainspring.api.models.notifications import WebhookNew, WebhookPatch
+from mainspring.api.models.requests import WebhookNew, WebhookPatch
 from mainspring.domain.access.scope import Scope
+from mainspring.domain.config_field import values_of
 from mainspring.domain.notify.delivery import DeliveryStatus
 from mainspring.domain.notify.event_filter import names_confidential
-from mainspring.domain.notify.subscription import Subscription, SubscriptionKind
+from mainspring.domain.notify.subscription import WEBHOOK_FIELDS, Subscription, SubscriptionKind, WebhookDraft
 from mainspring.operations import subscriptions, webhooks
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.signing_keys import new_signing_secret
-from mainspring.operations.webhooks import WebhookDraft
 from mainspring.ports.notifications import DeliveryFilter
 from mainspring.views.notification import DeliveryDetailView, DeliveryTest, DeliveryView, WebhookCreated, WebhookView
 from mainspring.views.view import CountedPage, Deleted, DryRunOf, PageOf
@@ -51,7 +51,8 @@ async def create_webhook(
     """
     context: Context = request.app.state.context
     secret = new_signing_secret(context.hasher)
-    draft = WebhookDraft(wish.url, wish.name, tuple(wish.types), wish.description, wish.enabled, secret)
+    given = values_of(WEBHOOK_FIELDS, wish.sent() | {"name": wish.name})
+    draft = replace(WebhookDraft(wish.url, secret=secret), **given)
     if dry_run:
         response.status_code = 200
         there = subscriptions.dry_run_of(desk)
@@ -83,9 +84,7 @@ async def update_webhook(
     found = await webhooks.find_webhook(desk, webhook)
     refuse_other(if_match, etag(found), "webhook", found.name)
     context: Context = request.app.state.context
-    given = wish.model_dump(exclude_none=True, exclude={"new_secret"})
-    if "types" in given:
-        given["types"] = tuple(given["types"])
+    given = values_of(WEBHOOK_FIELDS, wish.sent() | {"name": wish.name})
     secret = new_signing_secret(context.hasher) if wish.new_secret else ""
     there = subscriptions.dry_run_of(desk) if dry_run else desk
     edited = await webhooks.edit_webhook(there, found.id, lambda draft: replace(draft, **given, secret=secret))

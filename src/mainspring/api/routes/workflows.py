@@ -17,7 +17,7 @@ from mainspring.api.models.workflows import (
     WorkflowSimulationRequest,
 )
 from mainspring.operations import replay, workflow_archive, workflows
-from mainspring.operations.endpoints import Desk
+from mainspring.operations.context import Desk
 from mainspring.operations.executions import clock_of
 from mainspring.operations.workflows import StartRequest
 from mainspring.ports.workflows import Published

@@ -253,6 +253,16 @@ def api_key_text(key_id: str, secret: bytes) -> str:
     return f"{body}_{_checksum(body)}"
 
 
+def ping_token(secret: bytes) -> str:
+    """The secret part of a ping URL."""
+    return _base62(int.from_bytes(secret, "big"), _SECRET_LENGTH)
+
+
+def is_ping_token(text: str) -> bool:
+    """Whether this can be a token at all; what cannot is not looked up."""
+    return len(text) == _SECRET_LENGTH and text.isascii() and text.isalnum()
+
+
 def key_id_from(random: bytes) -> str:
     return _base62(int.from_bytes(random, "big") % 62**KEY_ID_LENGTH, KEY_ID_LENGTH)
 

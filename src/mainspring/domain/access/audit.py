@@ -35,6 +35,9 @@ AUDITED: Final = CONFIDENTIAL | frozenset(
         EventType.ENDPOINT_RESUMED,
         EventType.ENDPOINT_ARCHIVED,
         EventType.ENDPOINT_DELETED,
+        EventType.COMMAND_REFUSED,
+        EventType.PING_URL_CREATED,
+        EventType.PING_URL_REVOKED,
         EventType.JOB_CREATED,
         EventType.JOB_UPDATED,
         EventType.JOB_PAUSED,
@@ -43,9 +46,19 @@ AUDITED: Final = CONFIDENTIAL | frozenset(
         EventType.WEBHOOK_CREATED,
         EventType.WEBHOOK_UPDATED,
         EventType.WEBHOOK_DELETED,
+        EventType.CONNECTION_CREATED,
+        EventType.CONNECTION_UPDATED,
+        EventType.CONNECTION_DELETED,
+        EventType.CONNECTION_TESTED,
         EventType.ALERT_CREATED,
         EventType.ALERT_UPDATED,
         EventType.ALERT_DELETED,
+        EventType.CALENDAR_CREATED,
+        EventType.CALENDAR_UPDATED,
+        EventType.CALENDAR_DELETED,
+        EventType.MAINTENANCE_CREATED,
+        EventType.MAINTENANCE_UPDATED,
+        EventType.MAINTENANCE_DELETED,
         EventType.RULES_CHANGED,
         EventType.PLANNER_MODE_SET,
         EventType.PROPOSAL_APPROVED,
@@ -57,7 +70,16 @@ AUDITED: Final = CONFIDENTIAL | frozenset(
         EventType.EXECUTION_ERASED,
     }
 )
-_SUBJECTS: Final = ("subject", "webhook", "alert", "execution", "workflow", "name")  # subjects an event may have
+# The subjects that an event may have.
+_SUBJECTS: Final = (
+    "subject",
+    "webhook",
+    "alert",
+    "connection",
+    "execution",
+    "workflow",
+    "name",
+)
 UNAUDITED_ACTORS: Final = ("system", "rule")  # a rule's hints come with every run and follow from what a user wrote
 _encode = msgspec.json.Encoder(order="deterministic").encode
 

@@ -6,8 +6,10 @@ The contexts of webhooks and alerts are in `subscription`.
 from collections.abc import Callable, Iterable
 from urllib.parse import unquote, unquote_plus
 
-from mainspring.domain.definition import speaks_of_a_secret
 from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.kinds.http import query_of, speaks_of_a_secret
+from mainspring.domain.kinds.registry import kind_of
+from mainspring.domain.run import Action
 
 TOKEN_CHARS_MIN = 20  # a shorter value with a harmless name is a word, a number or a date, which bodies are full of
 PARAMETER_WORDS = ("key", "sig", "auth", "pass", "pwd", "code", "credential", "jwt", "session")
@@ -17,8 +19,17 @@ def header_place(tenant_id: str, endpoint_id: str, name: str) -> str:
     return f"{tenant_id}|{endpoint_id}|header:{name.lower()}"
 
 
+def pair_place(tenant_id: str, endpoint_id: str, action: Action, name: str) -> str:
+    """Context of a secret among the named values of an action: a header, or what other kinds have."""
+    return f"{tenant_id}|{endpoint_id}|{kind_of(action).pair}:{name.lower()}"
+
+
 def query_place(tenant_id: str, endpoint_id: str) -> str:
     return f"{tenant_id}|{endpoint_id}|query"
+
+
+def ping_place(tenant_id: str, endpoint_id: str) -> str:
+    return f"{tenant_id}|{endpoint_id}|ping"
 
 
 def signing_place(tenant_id: str) -> str:
@@ -76,10 +87,11 @@ def endpoint_secrets(endpoints: Iterable[Endpoint], opened: Callable[[str, str],
     """
     found = []
     for endpoint in endpoints:
-        for header in endpoint.action.headers:
-            if header.secret:
-                value = opened(header.value, header_place(endpoint.tenant_id, endpoint.id, header.name))
+        action = endpoint.action
+        for pair in kind_of(action).pairs_of(action):
+            if pair.secret:
+                value = opened(pair.value, pair_place(endpoint.tenant_id, endpoint.id, action, pair.name))
                 found += [value, value.partition(" ")[2]]
-        if endpoint.action.query:
-            found += query_secrets(opened(endpoint.action.query, query_place(endpoint.tenant_id, endpoint.id)))
+        if query := query_of(action):
+            found += query_secrets(opened(query, query_place(endpoint.tenant_id, endpoint.id)))
     return found

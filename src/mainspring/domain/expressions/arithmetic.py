@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 DEPTH_MAX = 60  # brackets; CEL allows some more, and then the text stays unchanged
 INT_MAX = 2**63
+BEYOND = "the number is beyond 64 bits"
 
 _TOKEN = re.compile(
     r"""
@@ -89,7 +90,8 @@ class Rewritten(Struct, frozen=True):
             line = self.source.count("\n", 0, origin) + 1
             return f"<input>:{line}:{origin - self.source.rfind(chr(10), 0, origin)}: "
 
-        return _CALLED.sub(lambda name: _OPERATORS[name[1]], _AT.sub(moved, message))
+        named = _CALLED.sub(lambda name: _OPERATORS[name[1]], _AT.sub(moved, message))
+        return named.replace("integer overflow", BEYOND)
 
     def _origin(self, line: int, column: int) -> int:
         lines = self.text.split("\n")
@@ -200,7 +202,7 @@ def _ge(left: "float", right: "float") -> bool:
 
 def _bounded(value: object) -> object:
     if isinstance(value, int) and not -INT_MAX <= value < INT_MAX:
-        raise ValueError("the number is beyond 64 bits")
+        raise ValueError(BEYOND)
     return value
 
 

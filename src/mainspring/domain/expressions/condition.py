@@ -3,7 +3,8 @@
     status_code == 200 && body.queue_depth < 100 && duration_ms < 2000
 
 `status_code` and `duration_ms` are integers, `headers` maps lower-case names to text, `body` is the parsed JSON, or
-null if the body is not JSON or exceeds 64 levels or 10,000 values. The result is true, false, or the text of an error.
+null if the body is not JSON or exceeds 64 levels or 10,000 values, `tls` is the certificate, or null without one. The
+result is true, false, or the text of an error.
 
 CEL stops loops after 10,000 rounds but does not bound the cost of a round: `[body.s].map(x, x+x)` twelve times over
 took 640 MB in 154 characters. It holds the interpreter lock meanwhile, so no timeout and no thread helps. Therefore
@@ -12,6 +13,7 @@ error. Accepted expressions take at most about 50 ms; `tests/domain/test_conditi
 """
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ import msgspec
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.expressions.arithmetic import arithmetic, compile_rewritten, rewritten
 from mainspring.domain.expressions.borrowed_lists import lists_returned
+from mainspring.domain.expressions.environment import new_environment
 from mainspring.domain.expressions.map_order import (
     LOOPS,
     NO_RANGE,
@@ -32,6 +35,8 @@ from mainspring.domain.expressions.map_order import (
     pieces,
     tokens_of,
 )
+from mainspring.domain.expressions.matches_calls import too_long_search, wrong_search
+from mainspring.domain.expressions.native_calls import compile_native
 from mainspring.domain.text import clean_text
 
 if TYPE_CHECKING:
@@ -49,8 +54,8 @@ RUNS_MAX = 3 * NODES_MAX  # of digits: before the point, after it, and in the ex
 NODE_WORK = 20  # bytes' worth of work to pass one value to Python and back
 CACHE_MAX = 1_024
 
-VARIABLES = ("status_code", "headers", "body", "duration_ms")
-SCALARS = frozenset({"status_code", "duration_ms", "ok", "failures", "endpoint", "now"})  # never large
+VARIABLES = ("status_code", "headers", "body", "duration_ms", "tls")
+SCALARS = frozenset({"status_code", "duration_ms", "ok", "failures", "endpoint", "now", "tls"})  # never large
 WORDS = frozenset({"true", "false", "null", "in"})
 
 _ONLY_DIGITS = bytes(each if each in b"0123456789" else 0x20 for each in range(256))
@@ -64,6 +69,7 @@ class Shape(msgspec.Struct, frozen=True):
     reads_body: bool
     reads_headers: bool
     loops: int
+    depth: int  # of loops within loops
     growth: float  # how many times its input the largest value may become
     added: float  # how many times its input all additions together may copy
     is_linear: bool  # every loop reads only its own element, so rounds add up and do not multiply
@@ -85,13 +91,20 @@ def check_condition(text: str) -> None:
         words = fault_text(str(fault))
         place = " at " if words.startswith("line ") else ": "
         raise _refused(f"does not compile{place}{words}{way_out_of(words, VARIABLES)}") from None
+    if wrong := wrong_search(text):
+        raise _refused(wrong)
     returns = expression.return_type().name()
     if returns not in ("BOOL", "DYN"):
         raise _refused(f"returns {returns.lower()}; it must be true or false; compare it with something")
 
 
 def evaluate(
-    text: str, status_code: int, headers: tuple[tuple[str, str], ...], body: bytes, duration_ms: int
+    text: str,
+    status_code: int,
+    headers: tuple[tuple[str, str], ...],
+    body: bytes,
+    duration_ms: int,
+    tls: Mapping[str, object] | None = None,
 ) -> bool | str:
     """True or false, or why the condition could not be evaluated."""
     shape = shape_of(text)
@@ -105,7 +118,9 @@ def evaluate(
         size += sum(map(len, named.values()))
     if refused := too_much_work(shape, size, nodes):
         return f"the condition {refused}; let each loop read only its own element, or nest fewer loops"
-    data = {"status_code": status_code, "headers": named, "body": value, "duration_ms": duration_ms}
+    if refused := too_long_search(text, worst_work(shape, size, nodes), nodes, shape.depth):
+        return f"the condition {refused}"
+    data = {"status_code": status_code, "headers": named, "body": value, "duration_ms": duration_ms, "tls": tls}
     try:
         with lists_returned():
             answer = _compiled(text, is_large=nodes > PIECES_FROM).eval(data=data)
@@ -156,7 +171,7 @@ def _is_beyond(data: bytes) -> bool:
 def shape_of(text: str) -> Shape:
     """Reads the tokens once and counts loops, uses of large values, additions, and what loops read."""
     tokens = [(kind, token) for kind, token, _ in tokens_of(text)]
-    loops = mentions = additions = 0
+    loops = depth = mentions = additions = 0
     is_linear, names = True, set()
     scopes: list[str | None] = []  # for each open bracket: the loop variable it introduced, if it is a loop
     for place, (kind, token) in enumerate(tokens):
@@ -166,6 +181,7 @@ def shape_of(text: str) -> Shape:
             is_loop = token == "(" and before in LOOPS and place > 1 and tokens[place - 2][1] == "."
             loops += is_loop
             scopes.append(after if is_loop else None)
+            depth = max(depth, sum(variable is not None for variable in scopes))
         elif token in ")]}" and kind == "mark":
             if scopes:
                 scopes.pop()
@@ -183,12 +199,14 @@ def shape_of(text: str) -> Shape:
     repeated = (mentions / loops + 1) ** loops if loops else 1
     added = 1 + additions * (additions + 1) / 2
     growth = max(repeated, added)
-    return Shape("body" in names, "headers" in names, loops, growth, added, is_linear, frozenset(names))
+    return Shape("body" in names, "headers" in names, loops, depth, growth, added, is_linear, frozenset(names))
 
 
-def worst_work(shape: Shape, size: int, nodes: int) -> float:
-    rounds = 1 if shape.is_linear else min(ROUNDS_MAX, float(nodes + CHARS_MAX // 2) ** shape.loops)
-    return size * shape.growth * rounds
+def worst_work(shape: Shape, size: int, nodes: int, *, all_nested: bool = False) -> float:
+    """Rounds of nested loops multiply, those of other loops add up; with `all_nested` all multiply."""
+    most = float(nodes + CHARS_MAX // 2)
+    rounds = most**shape.loops if all_nested else shape.loops * most**shape.depth
+    return size * shape.growth * (1 if shape.is_linear else min(ROUNDS_MAX, rounds))
 
 
 def rewritten_work(shape: Shape, size: int, nodes: int) -> float:
@@ -217,22 +235,23 @@ def _joined(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
     return joined
 
 
-@lru_cache(maxsize=1)
-def _environment() -> "cel.Env":
+@lru_cache(maxsize=2)
+def _environment(*, binds: bool = False) -> "cel.Env":
     from cel_expr_python import cel  # takes 40 ms; delayed until the first condition
 
     kinds = cel.Type
     headers = kinds.Map(kinds.STRING, kinds.STRING)
-    return cel.NewEnv(
-        variables={"status_code": kinds.INT, "headers": headers, "body": kinds.DYN, "duration_ms": kinds.INT},
-        functions=[in_order(), *pieces(), *arithmetic()],
+    return new_environment(
+        {"status_code": kinds.INT, "headers": headers, "body": kinds.DYN, "duration_ms": kinds.INT, "tls": kinds.DYN},
+        [in_order(), *pieces(), *arithmetic()],
+        binds=binds,
     )
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def _compiled(text: str, is_large: bool) -> "cel.Expression":
     walked = ordered(rewritten(text).text)
-    return _environment().compile(in_pieces(walked) if is_large else walked)
+    return compile_native(_environment(binds=True), in_pieces(walked) if is_large else walked)
 
 
 def fault_text(message: str) -> str:

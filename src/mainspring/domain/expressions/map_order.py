@@ -74,12 +74,13 @@ def in_pieces(text: str) -> str:
     tokens = tokens_of(text)
     texts = [token for _, token, _ in tokens]
     is_cut = _may_be_cut(tokens)
+    closed_at = closings(texts)
     before: dict[int, str] = {}  # text to insert before a token
     after: dict[int, str] = {}
     for at in range(len(texts)):
         if _is_loop(texts, at) and texts[at + 1] in BUILDERS:
             before[at] = f".in_pieces_().map({PIECE}, {PIECE}" if is_cut else ".in_one_()"
-            closed = _closing(texts, at + 2)
+            closed = closed_at[at + 2]
             after[closed] = after.get(closed, "") + (").joined_()" if is_cut else "")
     parts: list[str] = []
     done = 0
@@ -105,14 +106,17 @@ def _may_be_cut(tokens: list[tuple[str, str, int]]) -> bool:
     return True
 
 
-def _closing(texts: list[str], opened: int) -> int:
-    """The position of the closing bracket; the last token if it is missing, which CEL refuses."""
-    depth = 0
-    for at in range(opened, len(texts)):
-        depth += (texts[at] == "(") - (texts[at] == ")")
-        if depth == 0:
-            return at
-    return len(texts) - 1
+def closings(texts: list[str]) -> dict[int, int]:
+    """The position of the closing bracket for each opening one; the last token if it is missing, which CEL refuses."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for at, token in enumerate(texts):
+        if token in ("(", "[", "{"):
+            opened.append(at)
+            found[at] = len(texts) - 1
+        elif token in (")", "]", "}") and opened:
+            found[opened.pop()] = at
+    return found
 
 
 def _is_loop(texts: list[str], at: int) -> bool:

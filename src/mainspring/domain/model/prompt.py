@@ -17,8 +17,10 @@ from mainspring.domain.advice.proposal import StoredProposal
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import Endpoint, Job
 from mainspring.domain.instant import FOREVER, rfc3339
+from mainspring.domain.kinds.registry import kind_of
 from mainspring.domain.model.session import ModelSession
 from mainspring.domain.rules.judge import RuleHealth, RuleResult
+from mainspring.domain.run import Action, HttpAction
 from mainspring.domain.schedule.hint import author_in_words
 from mainspring.domain.text import clean_text, sanitised_view
 
@@ -90,7 +92,7 @@ def write_prompt(endpoint: Endpoint, briefing: Briefing, now: datetime, redactor
     job, siblings = briefing.job, briefing.siblings
     lines = [
         f"It is {rfc3339(now)}. Why this session runs now: {briefing.why_now}.",
-        f"Endpoint {endpoint.name!r}: {endpoint.action.method} {_where(endpoint.action.url)}",
+        f"Endpoint {endpoint.name!r}: {_target(endpoint.action)}",
         f"Description by its owner: {_described(endpoint.description, redactor)}",
         f"Schedule: {schedule_in_words(endpoint)}. Limits: {_limits(endpoint)}.",
         f"State: {state_in_words(endpoint, now, redactor)}.",
@@ -150,6 +152,8 @@ def _latest(result: RuleResult | None, redactor: Redactor) -> str:
 def schedule_in_words(endpoint: Endpoint) -> str:
     if endpoint.interval_ms is not None:
         return f"every {format_duration(endpoint.interval_ms)}"
+    if endpoint.once_at is not None:
+        return f"once at {rfc3339(endpoint.once_at)}"
     return f"cron {endpoint.cron} in {endpoint.timezone}"
 
 
@@ -197,7 +201,9 @@ def _last(last: ModelSession | None, now: datetime, redactor: Redactor) -> str:
     return f"{ago} ago: {redactor.data(last.detail.reasoning or last.detail.note, PREVIEW_CHARS_MAX * 3)}"
 
 
-def _where(url: str) -> str:
-    """Host and path of a URL, without its query string."""
-    parts = urlsplit(url)
-    return f"{parts.hostname or ''}{parts.path}"
+def _target(action: Action) -> str:
+    """What an endpoint calls; of a URL its host and path, without its query string."""
+    if not isinstance(action, HttpAction):
+        return kind_of(action).summary(action)
+    parts = urlsplit(action.url)
+    return f"{action.method} {parts.hostname or ''}{parts.path}"

@@ -4,6 +4,10 @@ For every alert that watches it, a subject (an endpoint, a tenant, a webhook, an
 The state is stored in the database and changes only here. Alerts fire on changes, not while a condition lasts: a
 hundred failures are one message. A cooldown delays a message, so a flapping subject is reported now and then, and a
 lasting problem is reported in the end.
+
+In a maintenance window alerts about its endpoints are silent. A failure there opens a muted state: the first run after
+the window closes it without a word, or reports that the endpoint still fails. Other troubles are put off until the
+window is over.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,14 +18,20 @@ from msgspec.structs import replace
 
 from mainspring.domain.advice.authority import Authority, authority_of
 from mainspring.domain.event import Event, EventType, StoredEvent
+from mainspring.domain.instant import FOREVER
+from mainspring.domain.kinds.expiry import EXPIRING
 from mainspring.domain.notify.subscription import Alert, AlertKind, Subscription
 from mainspring.domain.run import RunStatus, RunTrigger
+from mainspring.domain.schedule.maintenance import WindowSpan, open_during
 
+MUTED = FOREVER  # the `notify_at` of a failure in a maintenance window: the first run afterwards decides
+SILENCE = ("missed", "still_running")  # a heartbeat whose deadline passed
 OPEN, CLOSE, FORGET = "open", "close", "forget"
 # Troubles that can end, and whose end is reported.
 HEALING = (AlertKind.FAILING, AlertKind.LATE, AlertKind.QUOTA, AlertKind.MODEL_FAILING, AlertKind.OVERDUE)
 OF_ENDPOINTS = (
     AlertKind.FAILING, AlertKind.PARKED, AlertKind.LATE, AlertKind.ADVICE_PAUSED, AlertKind.PROPOSAL_WAITING,
+    AlertKind.EXPIRING,
 )  # fmt: skip
 ENDED_PROPOSALS = (
     EventType.PROPOSAL_APPROVED, EventType.PROPOSAL_REJECTED, EventType.PROPOSAL_EXPIRED, EventType.PROPOSAL_WITHDRAWN,
@@ -67,6 +77,8 @@ class Turn(Struct, frozen=True):
 
 
 States = Mapping[tuple[str, AlertKind, str], AlertState]
+Maintenance = Mapping[str, Sequence[WindowSpan]]  # by tenant
+NO_MAINTENANCE: Maintenance = {}
 
 
 def endpoints_in_question(
@@ -90,8 +102,12 @@ def judge(
     states: States,
     jobs: Mapping[str, str],
     now: datetime,
+    maintenance: Maintenance = NO_MAINTENANCE,
 ) -> list[Turn]:
-    """The changes of state that events cause, in order; `jobs` maps each endpoint to its job."""
+    """The changes of state that events cause, in order; `jobs` maps each endpoint to its job.
+
+    `maintenance` has the windows that were open at any time since the first of the events.
+    """
     known = dict(states)
     turns: list[Turn] = []
     of_tenant: dict[str, list[Subscription]] = {}
@@ -105,18 +121,26 @@ def judge(
                     continue
                 if not _watches(alert, trouble, event.endpoint_id, jobs.get(event.endpoint_id, "")):
                     continue
-                if verb == OPEN and trouble is AlertKind.FAILING and not _is_enough(event, alert):
-                    continue
                 state = known.get((alert.id, trouble, subject_id))
-                turn = _turn(alert, trouble, verb, subject_id, state, event, now)
+                until = _silent_until(event, trouble, jobs, maintenance)
+                if until is not None and verb != FORGET:
+                    turn = _silent_turn(alert, trouble, verb, subject_id, state, event, until, now)
+                else:
+                    turn = _turn(alert, trouble, verb, subject_id, state, event, now)
                 if turn is not None:
                     known[turn.state.key] = turn.state
                     turns.append(turn)
     return turns
 
 
-def judge_lateness(late: Sequence[Late], alerts: Sequence[Subscription], states: States, now: datetime) -> list[Turn]:
-    """The changes of state from the known states to what is late now."""
+def judge_lateness(
+    late: Sequence[Late],
+    alerts: Sequence[Subscription],
+    states: States,
+    now: datetime,
+    maintenance: Maintenance = NO_MAINTENANCE,
+) -> list[Turn]:
+    """The changes of state from the known states to what is late now. In a maintenance window none opens."""
     turns: list[Turn] = []
     open_late: dict[str, list[AlertState]] = {}
     for state in states.values():
@@ -132,6 +156,8 @@ def judge_lateness(late: Sequence[Late], alerts: Sequence[Subscription], states:
         }
         for subject_id, each in found.items():
             known = states.get((alert.id, AlertKind.LATE, subject_id))
+            if open_during(maintenance.get(each.tenant_id, ()), each.endpoint_id, each.job_id, now, now) is not None:
+                continue
             turn = _opened(alert, AlertKind.LATE, subject_id, known, each.due_at, now)
             if turn is not None:
                 turns.append(turn)
@@ -160,8 +186,10 @@ def _of_endpoints(event: Event) -> Iterator[Signal]:
     endpoint_id, data = event.endpoint_id, event.data
     match event.type:
         case EventType.RUN_FINISHED if data.get("trigger") != RunTrigger.TEST:
-            verb = CLOSE if data.get("status") == RunStatus.SUCCESS else OPEN
-            yield AlertKind.FAILING, verb, endpoint_id
+            is_success = data.get("status") == RunStatus.SUCCESS
+            yield AlertKind.FAILING, CLOSE if is_success else OPEN, endpoint_id
+            if is_success:  # other results say nothing of the certificate
+                yield AlertKind.EXPIRING, OPEN if data.get("error_code") == EXPIRING else FORGET, endpoint_id
         case EventType.FAILURES_RESET:
             yield AlertKind.FAILING, FORGET, endpoint_id
         case EventType.ENDPOINT_PARKED:
@@ -219,7 +247,12 @@ def _turn(
     now: datetime,
 ) -> Turn | None:
     if verb == OPEN:
-        turn = _opened(alert, trouble, subject_id, state, event.at, now)
+        if state is not None and state.is_open and state.notify_at == MUTED:
+            turn: Turn | None = _unmuted(alert, state, event.at, now)
+        elif trouble is AlertKind.FAILING and not _is_enough(event, alert):
+            return None
+        else:
+            turn = _opened(alert, trouble, subject_id, state, event.at, now)
         return None if turn is None else replace(turn, run_id=event.run_id, data=event.data)
     if state is None or not state.is_open or event.at < state.since:
         return None
@@ -252,6 +285,55 @@ def _opened(
     return Turn(alert, replace(opened, notified_at=now), trouble, since)
 
 
+def _silent_until(
+    event: Event, trouble: AlertKind, jobs: Mapping[str, str], maintenance: Maintenance
+) -> datetime | None:
+    """The end of the maintenance window in which this happened to an endpoint; None: outside of windows.
+
+    A run says itself whether a window was open while it ran.
+    """
+    if trouble not in OF_ENDPOINTS:
+        return None
+    if event.type is EventType.RUN_FINISHED:
+        return MUTED if event.data.get("maintenance") else None
+    found = maintenance.get(event.tenant_id, ())
+    window = open_during(found, event.endpoint_id, jobs.get(event.endpoint_id, ""), event.at, event.at)
+    return None if window is None else window.until_at
+
+
+def _silent_turn(
+    alert: Subscription,
+    trouble: AlertKind,
+    verb: str,
+    subject_id: str,
+    state: AlertState | None,
+    event: Event,
+    until: datetime,
+    now: datetime,
+) -> Turn | None:
+    """A change in a maintenance window, which reports nothing. A trouble that was reported before stays open."""
+    if verb == OPEN:
+        turn = _opened(alert, trouble, subject_id, state, event.at, now)
+        if turn is None or trouble not in _config(alert).kinds:
+            return None
+        put_off = max(turn.state.notify_at or until, until)
+        last = None if state is None else state.notified_at
+        return replace(turn, state=replace(turn.state, notified_at=last, notify_at=put_off), tells=None)
+    if state is None or not state.is_open or state.notify_at is None or event.at < state.since:
+        return None
+    return _closed(alert, state, event.at)
+
+
+def _unmuted(alert: Subscription, state: AlertState, at: datetime, now: datetime) -> Turn:
+    """It still fails after a maintenance window: reported now, or when the cooldown is over."""
+    last = state.notified_at
+    free_at = None if last is None else last + timedelta(milliseconds=_config(alert).cooldown_ms)
+    if free_at is not None and free_at > now:
+        return Turn(alert, replace(state, revision=state.revision + 1, notify_at=free_at), None, at)
+    told = replace(state, revision=state.revision + 1, notified_at=now, notify_at=None)
+    return Turn(alert, told, state.trouble, at)
+
+
 def _closed(alert: Subscription, state: AlertState, at: datetime) -> Turn:
     """Recovered; reported if the trouble was reported, or if only recoveries are wanted."""
     config = _config(alert)
@@ -262,6 +344,8 @@ def _closed(alert: Subscription, state: AlertState, at: datetime) -> Turn:
 
 def _is_enough(event: Event, alert: Subscription) -> bool:
     count = event.data.get("failure_count")
+    if event.data.get("error_code") in SILENCE:
+        return True  # its grace was the patience; the next deadline may be a day away
     return isinstance(count, int) and count >= _config(alert).failures
 
 

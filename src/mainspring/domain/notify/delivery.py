@@ -126,7 +126,7 @@ def webhook_request(
     config = webhook.config
     assert isinstance(config, Webhook)
     url = webhook_url(webhook, open_sealed)
-    action, hidden = message_action(url, payload), hidden_parts(url) if config.target else ()
+    action, hidden = message_action(url, payload, config.connection), hidden_parts(url) if config.target else ()
     place = secret_place(webhook.tenant_id, webhook.id)
     return Request(webhook.tenant_id, webhook.id, message_id, at, attempt, action, config.secrets, place, hidden)
 
@@ -139,13 +139,15 @@ def webhook_url(webhook: Subscription, open_sealed: Callable[[str, str], str]) -
 
 def hidden_parts(url: str) -> tuple[str, ...]:
     """The parts of a URL that may hold tokens: the last path segment and the query values."""
-    path, _, query = url.partition("://")[2].partition("/")[2].partition("?")
+    rest = url.partition("://")[2].partition("/")[2] if "://" in url else url.lstrip("/")
+    path, _, query = rest.partition("?")
     values = [part.partition("=")[2] for part in query.split("&")]
     return tuple(part for part in (path, path.rpartition("/")[2], query, *values) if part)
 
 
-def message_action(url: str, payload: str) -> HttpAction:
-    return HttpAction(url, "POST", body=payload, timeout_ms=TIMEOUT_MS, body_cap=ANSWER_CAP)
+def message_action(url: str, payload: str, connection: str = "") -> HttpAction:
+    """With a connection, the URL may be a path relative to its base URL."""
+    return HttpAction(url, "POST", body=payload, timeout_ms=TIMEOUT_MS, body_cap=ANSWER_CAP, connection=connection)
 
 
 def _next_attempt_at(delivery: Delivery, outcome: Outcome, now: datetime, chance: float) -> datetime | None:

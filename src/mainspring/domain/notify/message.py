@@ -91,7 +91,9 @@ def compose(turn: Turn, facts: AlertFacts, now: datetime) -> Message:
         ]
     else:
         lines.append(f"Since:      {_clock(since)}{_ago(since, now)}")
-    if facts.last_error and turn.state.trouble is AlertKind.PROPOSAL_WAITING:
+    if turn.state.trouble is AlertKind.EXPIRING:
+        pass  # its sentence says it
+    elif facts.last_error and turn.state.trouble is AlertKind.PROPOSAL_WAITING:
         lines.append(f"Reason:     {clean_text(spelled_out(facts.last_error), ERROR_MAX)}")
     elif facts.last_error:
         lines.append(f"Last error: {clean_text(spelled_out(facts.last_error), ERROR_MAX)}")
@@ -163,6 +165,9 @@ def _said(turn: Turn, facts: AlertFacts, name: str) -> tuple[str, str]:
             what = f"{name}: a proposal waits for a person"
             does = f"{spelled_out(facts.by)} would do this: {spelled_out(str(turn.data.get('does', '')))}"
             return what, f"{what}. {does}. Nothing is applied until it is approved: mainspring proposals list."
+        case AlertKind.EXPIRING:
+            what = f"the certificate of {name} expires soon"
+            return what, f"{name}: {spelled_out(facts.last_error)}."
         case AlertKind.MODEL_FAILING:
             return "the language model is failing", f"A session of the language model about {name} failed."
         case _:

@@ -5,14 +5,20 @@ Both are values: what their owner wrote, and how deliveries went lately. Their s
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from msgspec import Struct
 
+from mainspring.domain.config_field import About, describe
 from mainspring.domain.errors import Conflict
+from mainspring.domain.event import EventType
 
 SECRETS_MAX = 2  # while a secret is being replaced, messages are signed with both
 MASK = "••••"  # shown instead of an encrypted value
 CHANNELS_MAX = 10
+DESCRIPTION_MAX = 1_000
+FAILURES_MAX = 1_000
+COOLDOWN_MS_MAX = 7 * 86_400_000
 
 
 class SubscriptionKind(StrEnum):
@@ -30,6 +36,7 @@ class Webhook(Struct, frozen=True, tag="webhook"):
     secrets: tuple[str, ...]  # encrypted, newest first
     description: str = ""
     target: str = ""  # the encrypted URL; "": `url` is complete
+    connection: str = ""  # name of the connection that messages are sent through
 
 
 class AlertKind(StrEnum):
@@ -44,6 +51,7 @@ class AlertKind(StrEnum):
     MODEL_FAILING = "model_failing"
     OVERDUE = "overdue"
     PROPOSAL_WAITING = "proposal_waiting"
+    EXPIRING = "expiring"
 
 
 ALERT_MEANING: dict[AlertKind, str] = {
@@ -57,6 +65,7 @@ ALERT_MEANING: dict[AlertKind, str] = {
     AlertKind.WEBHOOK_DISABLED: "A webhook was disabled after failing for days.",
     AlertKind.STOPPED: "An execution stopped and waits for a person.",
     AlertKind.OVERDUE: "Executions are overdue by more than a minute.",
+    AlertKind.EXPIRING: "The certificate of an endpoint's target expires within its warn_days.",
     AlertKind.PROPOSAL_WAITING: "In mode ask, advice proposed a change to an endpoint; it waits for approval.",
 }
 
@@ -74,6 +83,7 @@ class Destination(Struct, frozen=True):
     kind: DestinationKind
     target: str
     shown: str
+    connection: str = ""  # of a webhook: name of the connection that messages are sent through
 
 
 class DuringQuiet(StrEnum):
@@ -99,6 +109,87 @@ class Alert(Struct, frozen=True, tag="alert"):
     cooldown_ms: int = 0  # minimum time between messages about one subject
     quiet: Quiet | None = None
     description: str = ""
+
+
+def connections_of(config: Webhook | Alert) -> tuple[str, ...]:
+    """The names of the connections that messages are sent through."""
+    found = (config.connection,) if isinstance(config, Webhook) else (each.connection for each in config.channels)
+    return tuple(name for name in found if name)
+
+
+class WebhookDraft(Struct, frozen=True):
+    """A webhook as its owner describes it: the one place that lists its fields. Doors and reference pages follow."""
+
+    url: Annotated[
+        str,
+        About(
+            "URL that receives the events. Its query string is encrypted and shown as `?••••`; a URL given in its "
+            "shown form stays unchanged.",
+            examples=("https://example.com/hook",),
+        ),
+    ]
+    name: Annotated[str, About("Name, unique in the tenant. Default: the host.")] = ""
+    types: Annotated[
+        tuple[str, ...],
+        About(
+            "Events that are sent, or families of events such as `run.*`. Default: all.",
+            most=2 * len(EventType),
+            examples=("run.finished", "endpoint.*"),
+        ),
+    ] = ()
+    description: Annotated[str, About("What the webhook is for.", most=DESCRIPTION_MAX)] = ""
+    enabled: Annotated[bool, About("Whether events are sent. A webhook that is enabled again receives new events.")] = (
+        True
+    )
+    connection: Annotated[
+        str,
+        About("Connection that messages are sent through. The url may be a path, relative to its base URL."),
+    ] = ""
+    secret: str = ""  # "": the current one stays
+
+
+KINDS_DEFAULT = (AlertKind.FAILING, AlertKind.RECOVERED, AlertKind.PARKED, AlertKind.EXPIRING)
+
+
+class AlertDraft(Struct, frozen=True):
+    """An alert as its owner describes it: the one place that lists its fields. Doors and reference pages follow."""
+
+    name: Annotated[str, About("Name, unique in the tenant.", examples=("ops",))]
+    to: Annotated[
+        tuple[str, ...],
+        About(
+            "Destinations: email addresses, http(s) URLs, connection:NAME/path or apprise URLs. One given in its shown "
+            "form stays unchanged.",
+            examples=("ops@example.com",),
+            most=CHANNELS_MAX,
+        ),
+    ]
+    kinds: Annotated[
+        tuple[str, ...], About("Events that are sent.", choices=tuple(kind.value for kind in AlertKind))
+    ] = KINDS_DEFAULT
+    failures: Annotated[
+        int, About("Consecutive failures until an endpoint counts as failing.", least=1, most=FAILURES_MAX)
+    ] = 3
+    endpoint: Annotated[str, About("Only this endpoint, by name or id. Empty: all.")] = ""
+    job: Annotated[str, About("Only the endpoints of this job, by name or id. Empty: all.")] = ""
+    cooldown_ms: Annotated[
+        int, About("Minimum time between two messages about one subject.", most=COOLDOWN_MS_MAX, examples=("15m",))
+    ] = 0
+    quiet: Annotated[str, About("Quiet hours, without messages.", examples=("22:00-07:00",))] = ""
+    timezone: Annotated[str, About("Time zone of the quiet hours.", examples=("Europe/Berlin",))] = "UTC"
+    during_quiet: Annotated[
+        str,
+        About(
+            "During quiet hours: digest sends one message afterwards, drop sends none.",
+            choices=tuple(each.value for each in DuringQuiet),
+        ),
+    ] = DuringQuiet.DIGEST
+    description: Annotated[str, About("What the alert is for.", most=DESCRIPTION_MAX)] = ""
+    enabled: Annotated[bool, About("Whether messages are sent.")] = True
+
+
+WEBHOOK_FIELDS = describe(WebhookDraft)
+ALERT_FIELDS = describe(AlertDraft)
 
 
 class Subscription(Struct, frozen=True):

@@ -12,6 +12,7 @@ from mainspring.domain.expressions.map_order import LOOPS, tokens_of
 RUN_FIELDS = ("body", "ok", "status", "status_code", "duration_ms", "at", "age_s")
 SIBLING_FIELDS = ("body", "ok", "at", "age_s", "paused", "status", "status_code", "duration_ms", "failures")
 SCHEDULE_FIELDS = ("interval_ms", "hint_ms", "cron", "paused")
+TLS_FIELDS = ("days_left", "issuer", "subject", "not_after")
 HEALTH_SPANS = ("h1", "h4", "h24")
 HEALTH_FIELDS = ("runs", "success_rate", "duration_ms")
 
@@ -19,6 +20,7 @@ _RUN_TYPES = {"ok": "b", "status": "s", "status_code": "n", "duration_ms": "n", 
 _TYPES = {
     "health": dict.fromkeys(HEALTH_FIELDS, "n"),
     "schedule": {"interval_ms": "n", "hint_ms": "n", "cron": "s", "paused": "b"},
+    "tls": {"days_left": "n", "issuer": "s", "subject": "s", "not_after": "s"},
     "siblings": {**_RUN_TYPES, "paused": "b", "failures": "n"},
     "runs": _RUN_TYPES,
     "window": _RUN_TYPES,
@@ -31,6 +33,7 @@ Token = tuple[str, str, int]  # kind, text, offset
 _SHAPES: dict[str, tuple[tuple[int, tuple[str, ...]], ...]] = {
     "health": ((0, HEALTH_SPANS), (1, HEALTH_FIELDS)),
     "schedule": ((0, SCHEDULE_FIELDS),),
+    "tls": ((0, TLS_FIELDS),),
     "siblings": ((1, SIBLING_FIELDS),),
     "runs": ((1, RUN_FIELDS),),
     "window": ((2, RUN_FIELDS),),

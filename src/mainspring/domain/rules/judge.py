@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from mainspring.domain.endpoint import POWERS, Endpoint, Power
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
-from mainspring.domain.rules.apply import OFF, Firing, RuleState, author, counted, is_ripe, strictest
-from mainspring.domain.rules.parsed_bodies import ParsedBodies, all_seen, body_seen, headers_seen
+from mainspring.domain.rules.apply import LIVE, OFF, Firing, RuleState, author, counted, is_ripe, strictest
+from mainspring.domain.rules.parsed_bodies import ParsedBodies, all_seen, body_seen, headers_seen, tls_seen
 from mainspring.domain.rules.rule import HISTORY_MAX, OWN, Rule, Seen, concerns, judge, mentions
 from mainspring.domain.rules.run_window import RunWindow, reads_bodies, spans_of, window_of
 
@@ -78,7 +78,7 @@ class RuleResult(Struct, frozen=True):
     finished_at: datetime
     duration_ms: int
     body: bytes
-    detail: str = ""  # with the response headers, if a rule reads them
+    detail: str = ""  # with the response headers and the certificate, if a rule reads them
 
 
 class RuleHealth(Struct, frozen=True):
@@ -169,7 +169,8 @@ class Tested(Struct, frozen=True):
 
 def mode_of(modes: Mapping[str, str], tenant_id: str, endpoint_id: str) -> str:
     """The strictest mode set globally, for the tenant and for the endpoint."""
-    return strictest(modes.get(scope) for scope in ("all", f"tenant:{tenant_id}", f"endpoint:{endpoint_id}"))
+    scopes = ("all", f"tenant:{tenant_id}", f"endpoint:{endpoint_id}")
+    return strictest(modes.get(scope) for scope in scopes) if modes else LIVE
 
 
 def want(page: JudgedPage) -> list[FactsWanted]:
@@ -192,7 +193,7 @@ def want(page: JudgedPage) -> list[FactsWanted]:
         read = mentions(stored.rule.when)
         if read.names & OWN:
             history = HISTORY_MAX if read.names & {"history", "runs"} else 0
-            add(subject.id, history, "headers" in read.names)
+            add(subject.id, history, not read.names.isdisjoint(("headers", "tls")))
         for name in read.sibling_names:
             add(names.get((subject.job_id, name)))
         if read.all_siblings:
@@ -390,7 +391,7 @@ class _RuleView:
     def _own(self, name: str) -> Seen:
         if not self._results:
             self.lacks_data = True
-            return Seen({"body": None, "ok": False, "headers": {}}.get(name, 0))
+            return Seen({"body": None, "ok": False, "headers": {}, "tls": None}.get(name, 0))
         result = self._results[0]
         match name:
             case "body":
@@ -399,8 +400,8 @@ class _RuleView:
                 return Seen(result.ok)
             case "status_code":
                 return Seen(result.status_code or 0)
-            case "headers":
-                return headers_seen(result.detail)
+            case "headers" | "tls":
+                return (headers_seen if name == "headers" else tls_seen)(result.detail)
             case _:
                 return Seen(result.duration_ms)
 

@@ -27,10 +27,7 @@ def body_seen(body: bytes) -> Seen:
 
 def headers_seen(detail: str) -> Seen:
     """Header names in lower case; several values of one name are joined."""
-    try:
-        pairs = msgspec.json.decode(detail or "{}", type=_Detail).headers
-    except msgspec.DecodeError:
-        pairs = ()
+    pairs = _read(detail).headers
     joined: dict[str, str] = {}
     for name, text in pairs:
         key = name.lower()
@@ -38,9 +35,23 @@ def headers_seen(detail: str) -> Seen:
     return Seen(joined, len(joined) + 1, sum(len(each) for each in joined.values()) + 8)
 
 
+def tls_seen(detail: str) -> Seen:
+    """The certificate of the target; None if the run did not ask for it."""
+    found = _read(detail).tls
+    return Seen(found, 1 if found is None else len(found) + 1, sum(len(str(each)) for each in (found or {}).values()))
+
+
 def all_seen(value: object, parts: list[Seen]) -> Seen:
     return Seen(value, sum(part.nodes for part in parts) + 1, sum(part.size for part in parts) + 8)
 
 
+def _read(detail: str) -> "_Detail":
+    try:
+        return msgspec.json.decode(detail or "{}", type=_Detail)
+    except msgspec.DecodeError:
+        return _Detail()
+
+
 class _Detail(Struct, frozen=True):
     headers: tuple[tuple[str, str], ...] = ()
+    tls: dict[str, object] | None = None

@@ -31,7 +31,9 @@ from mainspring.domain.expressions.condition import (
     shape_of,
     too_much_work,
     way_out_of,
+    worst_work,
 )
+from mainspring.domain.expressions.environment import new_environment
 from mainspring.domain.expressions.map_order import (
     PIECES_FROM,
     TOKEN,
@@ -40,6 +42,8 @@ from mainspring.domain.expressions.map_order import (
     ordered,
     pieces,
 )
+from mainspring.domain.expressions.matches_calls import too_long_search, wrong_search
+from mainspring.domain.expressions.native_calls import compile_native
 from mainspring.domain.expressions.window_functions import window_functions
 from mainspring.domain.name import check_name, shown
 from mainspring.domain.rules import run_window
@@ -68,13 +72,14 @@ ONE_SHOT_TTL_MS = int(ONE_SHOT_TTL_DEFAULT.total_seconds() * 1000)
 OWN = frozenset(
     {
         "body", "status_code", "ok", "duration_ms", "failures", "health", "history", "runs", "headers", "schedule",
-        run_window.NAME,
+        "tls", run_window.NAME,
     }
 )  # fmt: skip
 LISTS = frozenset(
     {"runs", "history", run_window.NAME}
 )  # passing 1,000 runs to Python and back takes longer than everything else
 VARIABLES = OWN | {"siblings", "endpoint", "now"}
+PASSING = frozenset({"age_s", "paused"})  # fields of a sibling that change between its runs
 KEYS = (
     "name", "when", "for", "interval", "ttl", "run", "pause", "resume", "clear_hints", "target", "cooldown", "reason",
 )  # fmt: skip
@@ -115,6 +120,7 @@ class Mentions(Struct, frozen=True):
     siblings: tuple[tuple[str, int], ...]  # name and offset
     sibling_names: frozenset[str]
     all_siblings: bool
+    changes_alone: bool  # it may become true without a run of what it names: time passes, somebody pauses a sibling
 
 
 class Seen(Struct, frozen=True):
@@ -199,6 +205,8 @@ def check_rule(rule: Rule, owner: str | None, members: tuple[str, ...]) -> None:
         words = fault_text(str(fault))
         way_out = way_out_of(words, tuple(sorted(VARIABLES)))
         raise _refused(rule.name, "when", f"does not compile: {words}{way_out}") from None
+    if wrong_call := wrong_search(text):
+        raise _refused(rule.name, "when", wrong_call)
     for each in (expression, _with_types(rule)):
         returns = "BOOL" if each is None else each.return_type().name()
         if returns not in ("BOOL", "DYN"):
@@ -234,8 +242,19 @@ def _with_types(rule: Rule) -> "cel.Expression | None":
 
 
 def concerns(rule: Rule, owner: str | None, ran: str) -> bool:
-    """Whether the rule reads finished runs of the endpoint `ran`. A rule of a job reads all of them."""
+    """Whether the rule is judged when the endpoint `ran` finishes a run. A rule of a job is judged at all of them.
+
+    A rule of an endpoint is judged at the runs that it reads: those of its own endpoint, those of the siblings that it
+    names. One that may become true without them is also judged at the runs of its own endpoint, and one that reads no
+    run at all, at every run of the job.
+    """
     return owner is None or _reads(rule.when, owner, ran)
+
+
+def reads_others(rule: Rule) -> bool:
+    """Whether a rule of an endpoint may concern runs of others in its job."""
+    read = mentions(rule.when)
+    return read.all_siblings or bool(read.siblings) or not read.names & OWN
 
 
 @lru_cache(maxsize=16_384)
@@ -244,7 +263,9 @@ def _reads(text: str, owner: str, ran: str) -> bool:
     if read.all_siblings or ran in read.sibling_names:
         return True
     reads_own = bool(read.names & OWN)
-    return reads_own if ran == owner else not reads_own and not read.siblings
+    if ran == owner:
+        return reads_own or read.changes_alone or not read.siblings
+    return not reads_own and not read.siblings
 
 
 def judge(text: str, look: Callable[[str], Seen]) -> bool | str:
@@ -261,6 +282,8 @@ def judge(text: str, look: Callable[[str], Seen]) -> bool | str:
         size += seen.size
     if refused := too_much_work(shape, size, nodes):
         return f"{refused}; nest fewer loops"
+    if refused := too_long_search(text, worst_work(shape, size, nodes), nodes, shape.depth):
+        return refused
     try:
         with lists_returned():
             answer = _compiled(text, is_large=nodes > PIECES_FROM).eval(data=data)
@@ -293,18 +316,19 @@ def mentions(text: str) -> Mentions:
                 siblings.append((name[2], after[1].start()))
         else:
             reads_all = True
-    return Mentions(names, tuple(siblings), frozenset(name for name, _ in siblings), reads_all)
+    changes_alone = "now" in names or any(found.group().strip("'\"") in PASSING for found in tokens)
+    return Mentions(names, tuple(siblings), frozenset(name for name, _ in siblings), reads_all, changes_alone)
 
 
 @lru_cache(maxsize=16)
-def _environment(types: tuple[tuple[str, str], ...] = ()) -> "cel.Env":
+def _environment(types: tuple[tuple[str, str], ...] = (), *, binds: bool = False) -> "cel.Env":
     """The CEL environment of all rules; or with further variables, for a check of types."""
     from cel_expr_python import cel  # takes 40 ms; delayed until the first rule
 
     kinds = cel.Type
     declared = {"b": kinds.BOOL, "s": kinds.STRING, "n": kinds.DOUBLE}
-    return cel.NewEnv(
-        variables={
+    return new_environment(
+        {
             **{name: declared[kind] for name, kind in types},
             "body": kinds.DYN,
             "status_code": kinds.INT,
@@ -319,16 +343,18 @@ def _environment(types: tuple[tuple[str, str], ...] = ()) -> "cel.Env":
             "runs": kinds.List(kinds.Map(kinds.STRING, kinds.DYN)),
             "headers": kinds.Map(kinds.STRING, kinds.STRING),
             "schedule": kinds.Map(kinds.STRING, kinds.DYN),
+            "tls": kinds.DYN,
             run_window.NAME: kinds.Map(kinds.STRING, kinds.List(kinds.Map(kinds.STRING, kinds.DYN))),
         },
-        functions=[in_order(), *pieces(), *arithmetic(), *window_functions()],
+        [in_order(), *pieces(), *arithmetic(), *window_functions()],
+        binds=binds,
     )
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def _compiled(text: str, is_large: bool) -> "cel.Expression":
     walked = ordered(rewritten(text).text, LISTS)
-    return _environment().compile(in_pieces(walked) if is_large else walked)
+    return compile_native(_environment(binds=True), in_pieces(walked) if is_large else walked)
 
 
 def _check_actions(rule: Rule) -> None:

@@ -10,6 +10,7 @@ bodies total BYTES_MAX bytes. Bodies are read only for a text that mentions them
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
@@ -26,6 +27,7 @@ BYTES_MAX = 250_000  # total size of bodies, which are parsed again for every ju
 HEALTH_SPANS = (timedelta(hours=1), timedelta(hours=4), timedelta(hours=24))
 USAGE = 'write window["1h"], with a duration from 1s to 24h'
 
+TEXTS_KEPT = 16_384  # a text is asked about at every judged run, and changes once in a while
 _LITERAL = re.compile(r"(['\"])([^'\"\\]*)\1")
 
 
@@ -39,6 +41,7 @@ class RunWindow(Struct, frozen=True):
     runs_max: int = RUNS_MAX
 
 
+@lru_cache(maxsize=TEXTS_KEPT)
 def spans_of(text: str) -> Mapping[str, int]:
     """The spans in a text, as written and in milliseconds, without invalid ones."""
     spans = {}
@@ -62,6 +65,7 @@ def misuse_of(text: str) -> tuple[int, str] | None:
     return None
 
 
+@lru_cache(maxsize=TEXTS_KEPT)
 def reads_bodies(text: str) -> bool:
     """Whether any field `body` is read; may be true by mistake, never false by mistake."""
     tokens = tokens_of(text)

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.instant import after_ms, rfc3339
+from mainspring.domain.instant import FOREVER, after_ms, rfc3339
+from mainspring.domain.run import PINGED
 from mainspring.domain.schedule.governor import (
     BASELINE_CRON,
     CLAMPED_MAX,
@@ -25,6 +26,8 @@ from mainspring.domain.schedule.governor import (
     encode_trail,
     plan_next_run,
 )
+from mainspring.domain.schedule.open_days import is_open_at, next_open_time, next_slot
+from mainspring.domain.schedule.retry import end_retries, keep_retry
 
 START_TOLERANCE = timedelta(seconds=1)
 CRON_TOLERANCE = timedelta(seconds=5)  # a busy moment; no owner's minimum is undercut by more than this
@@ -36,10 +39,14 @@ FAULTY_DELAY = timedelta(
 
 def plan_first(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
     """Plans the first run of a new schedule: cron at its next occurrence, an interval at the endpoint's phase of
-    the interval.
+    the interval, a single run at its time.
     """
     if endpoint.cron is not None:
         return replan(replace(endpoint, anchor_at=now), now, cron)
+    if endpoint.once_at is not None:
+        # Before the run, also if that is due now. A time in the past has passed: the endpoint is done.
+        before = endpoint.once_at - timedelta(microseconds=1)
+        return replan(replace(endpoint, anchor_at=min(now, before) if endpoint.once_at >= now else now), now, cron)
     assert endpoint.interval_ms is not None
     phase_ms = _phase_ms(endpoint.id, endpoint.interval_ms) if endpoint.spread else 0
     return replan(replace(endpoint, anchor_at=now + timedelta(milliseconds=phase_ms - endpoint.interval_ms)), now, cron)
@@ -49,6 +56,10 @@ def plan_after_run(
     endpoint: Endpoint, slot_at: datetime, started_at: datetime, finished_at: datetime, cron: CronReader
 ) -> Endpoint:
     """Plans from the slot or the start; a slow run whose next slot has already passed is planned from its end."""
+    if endpoint.action.is_expected:
+        pinged = endpoint.claimed_by == PINGED  # then it is anchored where its run began
+        anchor_at = endpoint.anchor_at if pinged else slot_at - timedelta(milliseconds=endpoint.action.judged_after_ms)
+        return plan_expected(endpoint, anchor_at, finished_at, cron)
     anchor_at = slot_at if slot_at <= started_at <= slot_at + START_TOLERANCE else started_at
     decision = plan_on_time(anchor_at, endpoint, cron)
     if _is_moved_cron(endpoint, decision) and slot_at <= started_at <= slot_at + CRON_TOLERANCE:
@@ -61,14 +72,25 @@ def plan_after_run(
     return _with(endpoint, anchor_at, decision, cron)
 
 
+def plan_expected(endpoint: Endpoint, anchor_at: datetime, now: datetime, cron: CronReader) -> Endpoint:
+    """Plans the next ping to expect; if its time has passed already, the one after now."""
+    decision = plan_on_time(anchor_at, endpoint, cron)
+    if decision.next_run_at < now:
+        anchor_at = now
+        decision = plan_on_time(anchor_at, endpoint, cron)
+    return _with(endpoint, anchor_at, decision, cron)
+
+
 def plan_on_time(anchor_at: datetime, endpoint: Endpoint, cron: CronReader) -> Decision:
     """The governor's decision; a cron run moved by the minimum goes to the next occurrence, so it stays on its grid."""
     decision = plan_next_run(anchor_at, endpoint, cron)
     if not _is_moved_cron(endpoint, decision):
         return decision
     assert endpoint.cron is not None
-    before = decision.next_run_at - timedelta(microseconds=1)
-    at = cron.next_after(endpoint.cron, endpoint.timezone, before, endpoint.id)
+    grace = timedelta(milliseconds=endpoint.action.judged_after_ms)
+    before = decision.next_run_at - grace - timedelta(microseconds=1)
+    at = next_slot(endpoint, before, cron)
+    at = at if at >= FOREVER else at + grace
     if at == decision.next_run_at or (endpoint.max_interval_ms and at > after_ms(anchor_at, endpoint.max_interval_ms)):
         return decision
     step = DecisionStep(BASELINE_CRON, at, "moved", "the next time of the cron that keeps the minimum")
@@ -87,12 +109,19 @@ def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
     occurrence.
 
     If the endpoint is due and would be due at the same time again, it keeps its slot: it waits for a worker, not for a
-    plan. If a one-shot hint also asks for this time, the run is attributed to the hint.
+    plan. If a one-shot hint also asks for this time, the run is attributed to the hint. While a run waits for its
+    callback, its deadline is what comes next, and its end plans again.
     """
+    if endpoint.waiting is not None:
+        return endpoint
+    if endpoint.is_retrying:
+        return keep_retry(endpoint, replan(end_retries(endpoint), now, cron))
     fresh = without_expired_hints(endpoint, now)[0]  # a hint valid at the anchor may have expired by now
     decision = plan_on_time(endpoint.anchor_at, fresh, cron)
-    if decision.next_run_at >= now or decision.next_run_at == endpoint.next_run_at:
+    if decision.next_run_at >= now or decision.next_run_at == endpoint.next_run_at or endpoint.is_open:
         return _with(endpoint, endpoint.anchor_at, decision, cron)
+    if endpoint.action.is_expected:  # nothing was expected meanwhile, so nothing is overdue
+        return plan_expected(endpoint, now, now, cron)
     one_shot = fresh.one_shot_hint
     is_asked_for = one_shot is not None and one_shot.next_run_at <= now
     if is_asked_for or (endpoint.cron is not None and decision.source in (BASELINE_CRON, CLAMPED_MIN, PAUSED)):
@@ -110,10 +139,13 @@ def nudge(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
     """
     if endpoint.is_paused(now) or endpoint.next_run_at is None or endpoint.deferred_until is not None:
         return endpoint
-    decision = plan_next_run(now, endpoint, cron)
+    if endpoint.waiting is not None:
+        return endpoint
+    ended = end_retries(endpoint) if endpoint.is_retrying else endpoint
+    decision = plan_next_run(now, ended, cron)
     if decision.next_run_at >= endpoint.next_run_at:
         return endpoint
-    return _with(endpoint, endpoint.anchor_at, decision, cron)
+    return _with(ended, endpoint.anchor_at, decision, cron)
 
 
 def push_ahead(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
@@ -180,10 +212,15 @@ def _with(endpoint: Endpoint, anchor_at: datetime, decision: Decision, cron: Cro
     if endpoint.has_run(decision.next_run_at) and decision.source in BY_CRON:
         decision = _after_ran(endpoint, decision, cron)
     next_run_at: datetime | None = decision.next_run_at
-    if not endpoint.can_run:
+    is_over = endpoint.once_at is not None and anchor_at >= endpoint.once_at  # its single run
+    if is_over or not endpoint.can_run:
         next_run_at = None
+    elif endpoint.is_open and decision.source != PAUSED:  # the run that a ping started is judged first
+        next_run_at = endpoint.open_until
     elif endpoint.deferred_until is not None:  # over quota: neither a hint nor an edit moves the next run forward
         next_run_at = max(decision.next_run_at, endpoint.deferred_until)
+    if endpoint.days and next_run_at is not None:
+        next_run_at = _on_open_day(endpoint, next_run_at, decision.source, cron)
     return replace(
         endpoint,
         anchor_at=anchor_at,
@@ -191,6 +228,17 @@ def _with(endpoint: Endpoint, anchor_at: datetime, decision: Decision, cron: Cro
         source=decision.source,
         trail=encode_trail(decision.trail),
     )
+
+
+def _on_open_day(endpoint: Endpoint, at: datetime, source: str, cron: CronReader) -> datetime | None:
+    """What is overdue or was deferred must not run on an excluded day either. None: no day is left to run on.
+
+    A ping is judged on any day: it was expected on an open one.
+    """
+    if not endpoint.action.is_expected and not is_open_at(endpoint, at):
+        has_slots = endpoint.cron is not None
+        at = next_slot(endpoint, at, cron) if has_slots else next_open_time(endpoint, at, endpoint.interval_ms)
+    return None if at >= FOREVER and source != PAUSED else at
 
 
 def _after_ran(endpoint: Endpoint, decision: Decision, cron: CronReader) -> Decision:

@@ -4,7 +4,7 @@ Every function computes the endpoint's next value and its events. The next run m
 write both in one transaction and the change takes effect immediately. A change during a run only affects later runs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -15,10 +15,13 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, InvalidInput, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import FOREVER, rfc3339
+from mainspring.domain.kinds.registry import refuse_if_expected
 from mainspring.domain.schedule import anchor
 from mainspring.domain.schedule.anchor import moved, nudge, plan_first, replan
 from mainspring.domain.schedule.governor import CronReader
 from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
+from mainspring.domain.schedule.maintenance import is_held
+from mainspring.domain.schedule.retry import end_retries
 
 
 class Change(Struct, frozen=True):
@@ -28,10 +31,11 @@ class Change(Struct, frozen=True):
 
 
 # An edit of anything else moves nothing, not even a due endpoint that waits for a worker.
-PLANNED_BY = {"cron", "interval_ms", "timezone", "spread", "backoff", "jitter_ms", "min_interval_ms", "max_interval_ms"}
-PHASED_BY = {"cron", "interval_ms", "timezone", "spread"}
+PHASED_BY = {"cron", "interval_ms", "once_at", "timezone", "spread"}
+PLANNED_BY = {*PHASED_BY, "days", "shift", "backoff", "jitter_ms", "min_interval_ms", "max_interval_ms"}
 
 Act = Callable[[Endpoint, datetime], Change]  # applied by a store to a locked row, with the time of the store's clock
+Advice = Callable[[Endpoint, Mapping[str, str], datetime], Change]  # the same, with the planner's modes by scope
 
 
 def put_interval_hint(endpoint: Endpoint, hint: IntervalHint, now: datetime, cron: CronReader) -> Change:
@@ -126,15 +130,20 @@ def request_run(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader)
     """Requests a run. Idle: it starts now and resets backoff. Running: one is queued. Queued: joins it. The cadence
     stays.
     """
+    refuse_if_expected(endpoint.action, endpoint.name)
     _refuse_if_stopped(endpoint, now)
-    if endpoint.manual_at is not None:
+    if endpoint.requested_at is not None:
         return Change(endpoint)
-    requested = replace(endpoint, manual_at=now)
-    if endpoint.failure_count and not endpoint.is_running:
+    if endpoint.waiting is not None:  # due only afterwards: no worker claims the endpoint for it meanwhile
+        requested = replace(endpoint, waiting=replace(endpoint.waiting, requested_at=now))
+    else:
+        requested = replace(endpoint, manual_at=now)
+    is_in_hand = endpoint.is_running or endpoint.is_open
+    if endpoint.is_retrying:  # the requested run takes the place of the next attempt
+        requested = end_retries(requested)
+    if requested.failure_count and not is_in_hand:
         requested = replan(replace(requested, failure_count=0, not_before=None, anchor_at=now), now, cron)
-    return _moved(
-        endpoint, requested, now, actor, EventType.MANUAL_RUN_REQUESTED, {"queued_behind_a_run": endpoint.is_running}
-    )
+    return _moved(endpoint, requested, now, actor, EventType.MANUAL_RUN_REQUESTED, {"queued_behind_a_run": is_in_hand})
 
 
 def reset_failures(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
@@ -146,7 +155,12 @@ def archive(endpoint: Endpoint, now: datetime, actor: str) -> Change:
     if endpoint.archived_at is not None:
         return Change(endpoint)
     archived = replace(
-        endpoint, archived_at=now, version=endpoint.version + 1, updated_at=now, next_run_at=None, manual_at=None
+        endpoint,
+        archived_at=now,
+        version=endpoint.version + 1,
+        updated_at=now,
+        next_run_at=now if endpoint.is_open else None,  # a worker closes the open run
+        manual_at=None,
     )
     return _moved(endpoint, archived, now, actor, EventType.ENDPOINT_ARCHIVED, {})
 
@@ -164,11 +178,23 @@ def edit(old: Endpoint, new: Endpoint, now: datetime, actor: str, cron: CronRead
     if not fields:
         return Change(old)
     edited = replace(new, version=old.version + 1, updated_at=now)
-    if not PHASED_BY.isdisjoint(fields) and old.last_run_at is None:
+    if not PHASED_BY.isdisjoint(fields) and old.last_run_at is None and not old.is_open:
         edited = plan_first(edited, now, cron)
+    elif old.is_retrying and new.retry is None and new.confirm is None:
+        edited = replan(end_retries(edited), now, cron)
     elif not PLANNED_BY.isdisjoint(fields) or old.can_run != new.can_run:
         edited = replan(edited, now, cron)
     return _moved(old, edited, now, actor, EventType.ENDPOINT_UPDATED, {"fields": fields})
+
+
+def leave_maintenance(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
+    """Plans a run again that a maintenance window moved: the window was changed or deleted."""
+    if endpoint.is_running or not is_held(endpoint):
+        return Change(endpoint)
+    freed = replan(replace(endpoint, next_run_at=None), now, cron)
+    if endpoint.slot_at is not None and freed.next_run_at is not None:  # an owed slot is due at once
+        freed = replace(freed, next_run_at=now)
+    return Change(freed, moved(endpoint, freed, now, actor))
 
 
 def _refuse_if_stopped(endpoint: Endpoint, now: datetime) -> None:

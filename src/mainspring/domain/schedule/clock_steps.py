@@ -17,6 +17,7 @@ from mainspring.domain.schedule.anchor import FAULTY_DELAY, moved, replan
 from mainspring.domain.schedule.changes import Change
 from mainspring.domain.schedule.governor import CronReader, DecisionStep, decode_trail, encode_trail, plan_next_run
 from mainspring.domain.schedule.hint import HINT_TTL_MAX
+from mainspring.domain.schedule.retry import longest_wait_ms
 
 STEP_MIN = timedelta(seconds=2)  # NTP slews smaller differences; a blocked loop explains some of them
 AHEAD_MIN = timedelta(seconds=2)  # a stored time this far in the future was written under another clock
@@ -76,13 +77,13 @@ def bring_back(
         latest = after_ms(now, endpoint.action.timeout_ms + lease_margin_ms)
         is_long = endpoint.lease_until > latest + AHEAD_MIN
         return Change(replace(endpoint, lease_until=latest) if is_long else endpoint)
-    if not is_ahead(endpoint, now, cron):
+    if endpoint.waiting is not None or not is_ahead(endpoint, now, cron):
         return Change(endpoint)
     freed = _without_future(endpoint, now, back)
     if ran is not None:
         freed = replace(freed, ran_from_at=ran[0], ran_until_at=ran[1])
     planned = replan(freed, now, cron)
-    if freed.slot_at is not None:  # an owed slot: it was due when it was released
+    if planned.slot_at is not None:  # an owed slot: it was due when it was released
         planned = replace(planned, next_run_at=now)
     was = f"; this run was planned for {rfc3339(endpoint.next_run_at)}" if endpoint.next_run_at else ""
     why = f"the clock was set back by {back.total_seconds():,.0f} s{was}"
@@ -100,7 +101,8 @@ def is_ahead(endpoint: Endpoint, now: datetime, cron: CronReader) -> bool:
     if at is None or at <= soon or endpoint.is_paused(now):
         return False
     if endpoint.slot_at is not None:
-        return at > after_ms(soon, endpoint.min_interval_ms or 0)
+        waits_ms = longest_wait_ms(endpoint) if endpoint.is_retrying else 0
+        return at > after_ms(soon, max(waits_ms, endpoint.min_interval_ms or 0))
     if endpoint.deferred_until is not None:
         return False  # until the next month: the quota, not the schedule
     allowed = plan_next_run(max(now, endpoint.ran_until_at or now), endpoint, cron).next_run_at

@@ -99,7 +99,7 @@ def next_after(expression: str, timezone: str, after: datetime, endpoint_id: str
     assert after.tzinfo is not None, "a naive datetime would be read in the machine's zone"
     after = after.astimezone(UTC)
     pattern = _pattern(_drawn(_text(expression), endpoint_id) if _draws(expression) else expression)
-    zone = _zone(timezone)
+    zone = zone_of(timezone)
     try:
         if zone is UTC:
             wall = after.replace(tzinfo=None, microsecond=0)
@@ -122,6 +122,12 @@ def occurrences(
             break
         found.append(after)
     return found
+
+
+def every_day(expression: str, endpoint_id: str = "") -> str:
+    """The expression with the same times on every day."""
+    fields = _drawn(_text(expression), endpoint_id).split()
+    return " ".join([*fields[:-3], "*", "*", "*"])
 
 
 class Cron:
@@ -442,7 +448,7 @@ def _known_zones() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1_024)  # zoneinfo itself caches only eight, and reads a file for the ninth
-def _zone(name: str) -> tzinfo:
+def zone_of(name: str) -> tzinfo:
     check_timezone(name)
     return UTC if name in ("UTC", "Etc/UTC") else ZoneInfo(name)
 

@@ -86,7 +86,7 @@ class SlowRoom(Struct, frozen=True):
         return EndpointPace.SLOW if self.slow > 0 else EndpointPace.NEW if self.new > 0 else EndpointPace.QUICK
 
 
-Busy = Mapping[tuple[str, str], int]  # runs in flight for each (tenant, host)
+Busy = Mapping[tuple[str, str], int]  # runs in flight for each (tenant, host); "" where only the other one is counted
 
 
 def for_slow(places: int) -> int:
@@ -103,14 +103,6 @@ def pace_of(last_duration_ms: int | None) -> EndpointPace:
     if last_duration_ms is None:
         return EndpointPace.NEW
     return EndpointPace.QUICK if last_duration_ms < SLOW_AFTER_MS else EndpointPace.SLOW
-
-
-def full_hosts(busy: Busy, caps: Caps) -> list[str]:
-    """Hosts without a free place: their endpoints need not be read."""
-    hosts: Counter[str] = Counter()
-    for (_, host), count in busy.items():
-        hosts[host] += count
-    return [host for host, count in hosts.items() if count >= caps.of_host(host)]
 
 
 def pick(

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import asyncpg
 
 from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, StoreUnavailable
 from mainspring.stores.postgres.database import CONNECT_TIMEOUT_S, EVERY_TENANT, REFUSED, PostgresDatabase
-from mainspring.stores.postgres.hosts import Hosts, for_writing, without_password
+from mainspring.stores.postgres.hosts import Hosts
 from mainspring.stores.postgres.migrate import MIGRATION_LOCK
 from mainspring.stores.postgres.queries import QUERIES
+from mainspring.stores.postgres.url import ConnectionUrl
 
 HEARD_WITHIN = timedelta(seconds=15)  # longer than the time between two heartbeats
 
@@ -45,12 +47,12 @@ def verify(file: Path) -> None:
 
 
 async def restore(file: Path, url: str, installation_id: str, *, force: bool, behind_bouncer: bool = False) -> None:
-    """Fill an empty database, or with `force` one that is not, and fence whoever wrote the original.
+    """Fills an empty database, or with `force` any database, and fences the writers of the original.
 
     Refused while a process of Mainspring is present; one that starts meanwhile waits until the database is whole.
     """
     verify(file)
-    connection = await _connect(url)
+    connection = await connect(url)
     try:
         await connection.fetchval(QUERIES["lock_restore"], MIGRATION_LOCK)
         if there := await processes_present(connection, behind_bouncer):
@@ -86,10 +88,10 @@ async def processes_present(connection: Any, behind_bouncer: bool) -> str:
     return f"{', '.join(str(row[0]) for row in rows)}, alive in the last {HEARD_WITHIN.seconds} s" if rows else ""
 
 
-async def _connect(url: str) -> Any:  # asyncpg ships no types
+async def connect(url: str, **options: object) -> Any:  # asyncpg ships no types
     """A session that is not one of Mainspring's own, so that it does not find itself."""
     try:
-        return await Hosts(for_writing(url)).connect(timeout=CONNECT_TIMEOUT_S)
+        return await Hosts(ConnectionUrl.parse(url)).connect(timeout=CONNECT_TIMEOUT_S, **options)
     except (OSError, TimeoutError, asyncpg.PostgresConnectionError, asyncpg.InternalClientError) as fault:
         what = str(fault) or type(fault).__name__
         raise StoreUnavailable(f"the database does not answer: {what}; try again when it is back") from fault
@@ -103,9 +105,11 @@ async def _connect(url: str) -> Any:  # asyncpg ships no types
 
 
 def _fill(file: Path, url: str, *, force: bool) -> None:
-    clean = ("--clean", "--if-exists") if force else ()
     try:
-        _run("pg_restore", "--no-owner", "--no-privileges", "--single-transaction", *clean, str(file), url=url)
+        if force:
+            _overwrite(file, url)
+        else:
+            _run("pg_restore", "--no-owner", "--no-privileges", "--single-transaction", str(file), url=url)
     except Misconfigured as fault:
         if "already exists" in str(fault):
             raise Conflict(
@@ -116,8 +120,39 @@ def _fill(file: Path, url: str, *, force: bool) -> None:
         raise
 
 
+def _overwrite(file: Path, url: str) -> None:
+    """Replace what is there in one transaction, which is committed when all of the file was read.
+
+    `pg_restore --clean` cannot drop the key of a partition. So partitioned tables are dropped before, with the
+    partitions that the backup does not have.
+    """
+    command, environment = _command("psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", url=url)
+    script = _command("pg_restore", "--no-owner", "--no-privileges", "--clean", "--if-exists", "--file=-", str(file))
+    with subprocess.Popen(  # ours
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as target:
+        assert target.stdin is not None
+        with suppress(BrokenPipeError):  # then it tells why
+            target.stdin.write(b"BEGIN; SET client_min_messages = warning; DROP TABLE IF EXISTS run, event CASCADE;\n")
+            target.stdin.flush()
+            read = subprocess.run(script[0], env=script[1], stdout=target.stdin, stderr=subprocess.PIPE, check=False)
+            if read.returncode == 0:
+                target.stdin.write(b"COMMIT;\n")
+        told = target.communicate()[1].decode()
+    _check("psql", target.returncode, told)
+    _check("pg_restore", read.returncode, read.stderr.decode())
+
+
 def _run(program: str, *arguments: str, url: str = "") -> str:
-    """What a tool of PostgreSQL printed. A password goes by the environment: everybody sees a command line."""
+    """What a tool of PostgreSQL printed."""
+    command, environment = _command(program, *arguments, url=url)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # ours
+    _check(program, done.returncode, done.stderr)
+    return done.stdout
+
+
+def _command(program: str, *arguments: str, url: str = "") -> tuple[list[str], dict[str, str]]:
+    """How to start a tool of PostgreSQL. A password goes by the environment: everybody sees a command line."""
     found = shutil.which(program)
     if found is None:
         raise Misconfigured(
@@ -125,18 +160,19 @@ def _run(program: str, *arguments: str, url: str = "") -> str:
             f"`{program} {' '.join(arguments)}` where it is",
             setting="PATH",
         )
-    environment = {**os.environ, "PGOPTIONS": f"-c mainspring.tenant={EVERY_TENANT}"}
+    environment = dict(os.environ)
     command = [found, *arguments]
     if url:
-        bare, password = without_password(for_writing(url))
-        if password is not None:
-            environment["PGPASSWORD"] = password
-        command.append(f"--dbname={bare}")
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # ours
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["it did not say why"])[0]
+        seen, secrets = ConnectionUrl.parse(url).for_tools(f"-c mainspring.tenant={EVERY_TENANT}")
+        environment |= secrets
+        command.append(f"--dbname={seen}")
+    return command, environment
+
+
+def _check(program: str, code: int, told: str) -> None:
+    if code:
+        why = (told.strip().splitlines() or ["it did not say why"])[0]
         way_out = "; put one that is at least as new as the server first into PATH" if "version mismatch" in why else ""
         if "connection to server" in why and "FATAL" not in why:  # else it is there, and refused us
             raise StoreUnavailable(f"{program} failed: {why}; try again when it is back")
         raise Misconfigured(f"{program} failed: {why}{way_out}", setting="MAINSPRING_DATABASE_URL")
-    return done.stdout

@@ -2,7 +2,7 @@
 
 -- name: newest_stored_at
 -- The newest instant that a process has stored: of a heartbeat, or of the last event.
-SELECT GREATEST((SELECT MAX(seen_at) FROM worker), (SELECT at FROM event ORDER BY tx DESC, seq DESC LIMIT 1));
+SELECT GREATEST((SELECT MAX(seen_at) FROM worker), (SELECT at FROM event ORDER BY seq DESC LIMIT 1));
 
 -- name: lock_clock_reports
 -- One process at a time reports.

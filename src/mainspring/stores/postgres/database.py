@@ -8,20 +8,24 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Self, TypeVar
 
 import asyncpg
 
 from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
+from mainspring.domain.history import span_width
 from mainspring.domain.instant import to_us
 from mainspring.ports.outbound import Clock
-from mainspring.stores.postgres.hosts import Hosts, for_writing
+from mainspring.stores.postgres.hosts import Hosts, roles_of
 from mainspring.stores.postgres.lasting_connection import LastingConnection
 from mainspring.stores.postgres.migrate import migrate
 from mainspring.stores.postgres.queries import IDLE_LIMIT, PACKAGE, QUERIES
+from mainspring.stores.postgres.run_partitions import RunPartitions
 from mainspring.stores.postgres.session import PostgresSession, affected_rows
+from mainspring.stores.postgres.url import ConnectionUrl
+from mainspring.stores.schema import moved_text
 from mainspring.stores.session import Work
 
 T = TypeVar("T")
@@ -67,6 +71,8 @@ AWAY = (
     asyncpg.InsufficientResourcesError,  # disk full, out of memory
     asyncpg.ReadOnlySQLTransactionError,
 )
+CUT = (TimeoutError, asyncio.CancelledError, asyncpg.ReadOnlySQLTransactionError)  # what ends a connection at once
+MOVED_STATE = "MS001"  # of the refusal that a database gives which an installation has left
 # What no waiting mends: a URL that is none, a user or database that is not there, a right that is missing.
 REFUSED = (
     ValueError,
@@ -80,19 +86,33 @@ class PostgresDatabase:
     has_one_writer = False
 
     def __init__(
-        self, url: str, clock: Clock | None, *, pool_size: int, behind_bouncer: bool, audit_keys: AuditKeys
+        self,
+        url: str,
+        clock: Clock | None,
+        *,
+        pool_size: int,
+        behind_bouncer: bool,
+        audit_keys: AuditKeys,
+        keep_runs: timedelta = timedelta(days=30),
     ) -> None:
         """With a clock, that clock decides what is due; without one, as in production, the database's does."""
-        self.url = for_writing(url)
+        self.url = ConnectionUrl.parse(url)
+        self._hosts = Hosts(self.url)
         self.clock = clock
         self.audit_keys = audit_keys
         self._size = pool_size
         self.behind_bouncer = behind_bouncer
         self._pool: Any = None  # asyncpg ships no types
         self._away_until = 0.0
+        self._away_fault: BaseException = OSError("the last attempt to connect has just failed")
+        self._server: object = None  # when the server that we use was started: what names it
+        self.breaks = 0
         self.migrated: tuple[str, ...] = ()
+        self.run_partitions = RunPartitions(span_width(keep_runs))
         self.origin = f"{id(self):x}-{time.monotonic_ns():x}"
-        self.lasting = LastingConnection(self.url, self.origin, QUERIES["take_presence"], behind_bouncer=behind_bouncer)
+        self.lasting = LastingConnection(
+            self._hosts, self.origin, QUERIES["take_presence"], behind_bouncer=behind_bouncer
+        )
 
     @classmethod
     async def open(
@@ -104,9 +124,12 @@ class PostgresDatabase:
         behind_bouncer: bool = False,
         audit_keys: AuditKeys | None = None,
         create: bool = True,
+        keep_runs: timedelta = timedelta(days=30),
     ) -> Self:
         keys = audit_keys or AuditKeys()
-        database = cls(url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer, audit_keys=keys)
+        database = cls(
+            url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer, audit_keys=keys, keep_runs=keep_runs
+        )
         try:
             database.migrated = await migrate(database, PACKAGE, create=create)
         except REFUSED as fault:
@@ -142,13 +165,13 @@ class PostgresDatabase:
                 yield session
                 await connection.execute("COMMIT")
             except BaseException as fault:
-                if not isinstance(fault, TimeoutError) and not connection.is_closed():  # else it would not answer
+                if not isinstance(fault, CUT) and not connection.is_closed():
                     await connection.execute("ROLLBACK")
                 raise
 
     @asynccontextmanager
     async def statement(self, tenant_id: str | None = None) -> AsyncIterator[PostgresSession]:
-        """Single statements, each a transaction of its own; for a tenant, or behind a bouncer, all in one."""
+        """Single statements, each in a separate transaction; for a tenant, or behind a bouncer, all in one."""
         if tenant_id is not None or self.behind_bouncer:  # what holds for a transaction only needs one
             async with self.transaction(tenant_id) as session:
                 yield session
@@ -187,6 +210,10 @@ class PostgresDatabase:
                     await connection.execute("RESET lock_timeout; RESET statement_timeout")
                     await _bound_transactions(connection)
 
+    async def roles(self) -> tuple[tuple[str, str], ...]:
+        """Each host of the URL, and whether it is the primary, a standby or unreachable."""
+        return await roles_of(self.url, CONNECT_TIMEOUT_S)
+
     async def now(self) -> datetime:
         if self.clock is not None:
             return self.clock.now()
@@ -216,43 +243,68 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def _lent(self) -> AsyncIterator[Any]:
-        """A connection of the pool. One that does not answer in time is cut: it would not answer a goodbye either."""
+        """A connection of the pool.
+
+        One that does not answer in time is cut, because it would not answer a goodbye either. So is one whose user is
+        cancelled: asyncpg waits for the server to confirm that, which can take as long as a statement. And so is one
+        whose server was made read-only: another server may have taken over.
+        """
         try:
             pool = await self._connected()
             async with pool.acquire(timeout=ACQUIRE_TIMEOUT_S) as connection:
                 self._away_until = 0.0
                 try:
                     yield connection
-                except TimeoutError:
+                except CUT:
                     connection.terminate()
                     raise
+        except asyncpg.CheckViolationError:  # also raised where a partition is missing
+            self.run_partitions.forget()
+            raise
         except AWAY as fault:
+            self.breaks += 1
             self._away_until = time.monotonic() + RECONNECT_PAUSE_S
+            self._away_fault = fault
             raise _unavailable(fault) from fault
+        except asyncpg.UnknownPostgresError as fault:
+            if fault.sqlstate == MOVED_STATE:
+                raise StoreUnavailable(moved_text(str(fault))) from fault
+            raise
+
+    async def _greet(self, connection: Any) -> None:  # asyncpg ships no types
+        try:
+            await _bound_transactions(connection)
+            self.note_server(await connection.fetchval(QUERIES["server_start"]))
+        except BaseException:
+            connection.terminate()  # the pool would wait until it answers a goodbye
+            raise
+
+    def note_server(self, started_at: object) -> None:
+        """Another server than before took over, or the same one was restarted: counts as a break."""
+        if self._server is not None and started_at != self._server:
+            self.breaks += 1
+        self._server = started_at
 
     async def _connected(self) -> Any:
         if self._pool is None:
             if time.monotonic() < self._away_until:
-                raise _unavailable(
-                    OSError("the last attempt to connect has just failed")
-                )  # said, not counted as another
+                raise _unavailable(self._away_fault)  # said, not counted as another
             self._pool = await asyncpg.create_pool(
-                self.url,
                 min_size=0,
                 max_size=self._size,
                 timeout=CONNECT_TIMEOUT_S,
                 command_timeout=COMMAND_TIMEOUT_S,
-                connect=Hosts(self.url).connect,
+                connect=self._hosts.connect,
                 statement_cache_size=0 if self.behind_bouncer else 200,
                 max_inactive_connection_lifetime=300,
-                init=None if self.behind_bouncer else _bound_transactions,
+                init=None if self.behind_bouncer else self._greet,
                 reset=_nothing_to_reset,
                 server_settings=None if self.behind_bouncer else SERVER_SETTINGS,
             )
         elif self._away_until and self._pool.get_idle_size() == 0:
             now = time.monotonic()
             if now < self._away_until:
-                raise _unavailable(OSError("the last attempt to connect has just failed"))
+                raise _unavailable(self._away_fault)
             self._away_until = now + ACQUIRE_TIMEOUT_S  # ours is the next attempt; whoever asks meanwhile makes none
         return self._pool
 
@@ -266,5 +318,9 @@ async def _nothing_to_reset(connection: object) -> None:
 
 
 def _unavailable(fault: BaseException) -> StoreUnavailable:
+    if isinstance(fault, asyncpg.TargetServerAttributeNotMatched):
+        return StoreUnavailable(
+            "the database is read-only: no host of the URL accepts writes; promote a standby, or name the primary"
+        )
     what = str(fault) or type(fault).__name__
     return StoreUnavailable(f"the database does not answer: {what}; try again when it is back")

@@ -5,14 +5,9 @@ events is still under way, and then reads up to it: two statements, in this orde
 committed before it looked for writers, and skip whoever committed in between.
 """
 
-from collections.abc import Sequence
-from typing import cast
-
 from mainspring.domain.event import StoredEvent
 from mainspring.stores.rows import parse_cursor, stored_events
 from mainspring.stores.session import Session
-
-Rows = Sequence[tuple[str, str]]
 
 
 async def horizon(session: Session) -> int:
@@ -22,19 +17,17 @@ async def horizon(session: Session) -> int:
 
 class PostgresEventReader:
     async def events_after(self, session: Session, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        place, index = parse_cursor(cursor, "0.0")
-        tx, _, seq = place.partition(".")
+        seq, index = parse_cursor(cursor)
         upto = await horizon(session)
         if tenant_id is None:
-            rows = await session.rows("events_after", tx, int(seq), upto, limit + 1)
+            rows = await session.rows("events_after", seq, upto, limit + 1)
         else:
-            rows = await session.rows("events_of_tenant_after", tenant_id, tx, int(seq), upto, limit + 1)
-        return stored_events(cast(Rows, rows), (place, index))[:limit]
+            rows = await session.rows("events_of_tenant_after", tenant_id, seq, upto, limit + 1)
+        return stored_events(rows, (seq, index))[:limit]
 
     async def texts_after(self, session: Session, place: str, limit: int) -> list[tuple[str, str | None]]:
-        tx, _, seq = place.partition(".")
-        rows = await session.rows("planner_events", tx, int(seq), await horizon(session), limit)
-        return [(str(row[0]), None if row[1] is None else str(row[1])) for row in rows]
+        rows = await session.rows("planner_events", int(place), await horizon(session), limit)
+        return [(str(seq), None if text is None else str(text)) for seq, text in rows]
 
     async def latest_events(self, session: Session, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         upto = await horizon(session)
@@ -42,4 +35,4 @@ class PostgresEventReader:
             rows = await session.rows("latest_events", upto, limit)
         else:
             rows = await session.rows("latest_events_of_tenant", tenant_id, upto, limit)
-        return stored_events(cast(Rows, rows[::-1]))[-limit:]
+        return stored_events(rows[::-1])[-limit:]

@@ -32,11 +32,15 @@ SETTINGS = {
 
 
 class LastingConnection:
-    """`take_presence` is the statement that takes the lock. Behind PgBouncer no connection lasts: none is made."""
+    """`take_presence` is the statement that takes the lock. Behind PgBouncer no connection lasts: none is made.
+
+    `on_notify` is called with the instant of every notification of other processes. Set it before anything connects: a
+    notification that arrives without it is lost.
+    """
 
     def __init__(
         self,
-        url: str,
+        hosts: Hosts,
         origin: str,
         take_presence: str,
         *,
@@ -44,7 +48,7 @@ class LastingConnection:
         check_s: float = CHECK_S,
         answer_s: float = ANSWER_S,
     ) -> None:
-        self._url = url
+        self._hosts = hosts
         self._origin = origin
         self._take_presence = take_presence
         self._behind_bouncer = behind_bouncer
@@ -52,16 +56,16 @@ class LastingConnection:
         self._answer_s = answer_s
         self._begin_s = 2 * answer_s  # our own lock may be held by a connection that the server has not given up yet
         self._task: asyncio.Task[None] | None = None
-        self._on_notify: Callable[[str], None] = lambda moved_to: None
+        self.on_notify: Callable[[str], None] = lambda moved_to: None
         self._worker = ""
         self._held = asyncio.Event()
         self._was_held = False
         self._held_again_s: float | None = None
 
-    def listen(self, on_notify: Callable[[str], None]) -> None:
-        """Call `on_notify` with the instant of every notification of other processes; never, behind PgBouncer."""
-        self._on_notify = on_notify
-        self._connect()
+    def connect(self) -> None:
+        """Listen from now on; never, behind PgBouncer."""
+        if self._task is None and not self._behind_bouncer:
+            self._task = asyncio.create_task(self._keep_connected(), name="postgres-listener")
 
     async def hold(self, worker: str) -> None:
         """Hold the lock of `worker` from now on; returns once it is held, or after a moment without."""
@@ -69,7 +73,7 @@ class LastingConnection:
             return
         self._worker = worker
         await self.aclose()  # if it is connected already, then without a lock
-        self._connect()
+        self.connect()
         with suppress(TimeoutError):
             async with asyncio.timeout(HOLD_TIMEOUT_S):
                 await self._held.wait()
@@ -88,21 +92,17 @@ class LastingConnection:
                 await self._task
             self._task = None
 
-    def _connect(self) -> None:
-        if self._task is None and not self._behind_bouncer:
-            self._task = asyncio.create_task(self._keep_connected(), name="postgres-listener")
-
     async def _keep_connected(self) -> None:
         while True:
             with suppress(Exception):  # whatever one connection throws, the next one listens
-                connection = await Hosts(self._url).connect(timeout=CONNECT_TIMEOUT_S, server_settings=SETTINGS)
+                connection = await self._hosts.connect(timeout=CONNECT_TIMEOUT_S, server_settings=SETTINGS)
                 gone = asyncio.Event()
                 try:
                     connection.add_termination_listener(lambda _, gone=gone: gone.set())
                     async with asyncio.timeout(self._begin_s):
                         await self._take_lock(connection)
                         await connection.add_listener(CHANNEL, self._heard)
-                    self._on_notify("")  # whatever was said while nobody listened
+                    self.on_notify("")  # for notifications that were sent before it listened
                     await self._until_lost(connection, gone)
                 finally:
                     self._held.clear()
@@ -110,13 +110,14 @@ class LastingConnection:
             await asyncio.sleep(RETRY_S)
 
     async def _until_lost(self, connection: "asyncpg.Connection[asyncpg.Record]", gone: asyncio.Event) -> None:
-        """Returns when the connection has ended; raises when it does not answer."""
+        """Returns when the connection has ended or its server was made read-only; raises when it does not answer."""
         while not gone.is_set():
             try:
                 async with asyncio.timeout(self._check_s):
                     await gone.wait()
             except TimeoutError:
-                await connection.execute("SELECT 1", timeout=self._answer_s)
+                if await connection.fetchval("SHOW transaction_read_only", timeout=self._answer_s) == "on":
+                    return
 
     async def _take_lock(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
         if not self._worker:
@@ -130,4 +131,4 @@ class LastingConnection:
     def _heard(self, connection: object, pid: int, channel: str, payload: object) -> None:
         origin, _, moved_to = str(payload).partition(" ")
         if origin != self._origin:
-            self._on_notify(moved_to)
+            self.on_notify(moved_to)

@@ -91,10 +91,8 @@ GROUP BY subscription.id, subscription.name ORDER BY overdue DESC LIMIT :limit;
 -- name: late_endpoints
 -- What is due for longer than it should be and not leased, the most overdue first.
 SELECT endpoint.tenant_id, endpoint.id, job_id, claimable_at
-FROM tenant CROSS JOIN LATERAL (
-    SELECT id, claimable_at FROM schedule
-    WHERE tenant_id = tenant.id AND claimable_at <= :before AND lease_until IS NULL
-    ORDER BY claimable_at LIMIT :limit) AS late
+FROM (SELECT id, claimable_at FROM schedule WHERE claimable_at <= :before AND lease_until IS NULL
+      ORDER BY claimable_at LIMIT :limit) AS late
 JOIN endpoint ON endpoint.id = late.id
 ORDER BY claimable_at, endpoint.id LIMIT :limit;
 

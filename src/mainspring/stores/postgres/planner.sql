@@ -1,12 +1,11 @@
 -- name: newest_event
 -- A cursor before every event that is still to come, in the order in which they are read.
-SELECT '{{event_era}}.' || event_horizon();
+SELECT event_horizon();
 
 -- name: planner_events
 -- What happened after a place; of tenants without rules only that something did, so that the cursor passes it.
-SELECT tx::text || '.' || seq, CASE WHEN tenant_id IN (SELECT tenant_id FROM rule) THEN events END FROM event
-WHERE (tx, seq) > (:tx::text::xid8, :seq) AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
-ORDER BY tx, seq LIMIT :limit;
+SELECT seq, CASE WHEN tenant_id IN (SELECT tenant_id FROM rule) THEN events END FROM event
+WHERE seq > :after AND seq <= :horizon ORDER BY seq LIMIT :limit;
 
 -- name: put_rule_states
 -- What rules remember about endpoints, unless they were removed meanwhile.
@@ -25,14 +24,19 @@ CROSS JOIN LATERAL (
     SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, body,
            CASE WHEN wanted.headers THEN detail ELSE '' END FROM run
     WHERE endpoint_id = wanted.id AND id <= wanted.upto COLLATE "C"
-      AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
+      AND {{has_result}} AND trigger <> 'test'
     ORDER BY id DESC LIMIT wanted.most) AS newest
 ORDER BY wanted.place, newest.id DESC;
 
 -- name: shadow_events
--- What was told of shadow mode before a place, newest first; the words of the index, or it is not used. `event.tx`, for
--- `tx` would be the text.
-SELECT tx::text, seq, events FROM event
-WHERE tenant_id = :tenant_id AND strpos(events, '"shadow":true') > 0
-  AND (:tx::text IS NULL OR (tx, seq) < (:tx::text::xid8, :seq::bigint))
-ORDER BY event.tx DESC, seq DESC LIMIT :limit;
+-- What was told of shadow mode before a place, newest first; the words of the index, or it is not used.
+SELECT seq, events FROM event WHERE tenant_id = :tenant_id AND strpos(events, '"shadow":true') > 0 AND seq < :before
+ORDER BY seq DESC LIMIT :limit;
+
+-- name: hold_planner_modes
+-- No mode is switched until the transaction ends; others may hold them too.
+SELECT pg_advisory_xact_lock_shared(:key);
+
+-- name: lock_planner_modes
+-- Waits for the advice that is being committed under the modes as they are.
+SELECT pg_advisory_xact_lock(:key);

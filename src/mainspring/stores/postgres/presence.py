@@ -1,4 +1,4 @@
-"""Presence on PostgreSQL: a session-level advisory lock on a connection of its own, and a row that beats."""
+"""Presence on PostgreSQL: a session-level advisory lock on a separate connection, and a heartbeat row."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -38,6 +38,8 @@ class PostgresPresence:
                 list(kinds.values()),
                 self._silent_ms,
             )
+            if self._db.behind_bouncer:  # its connections outlive those to the server
+                self._db.note_server(await session.value("server_start"))
         return tuple(str(row[0]) for row in rows)
 
     async def free_lost(self, suspects: Sequence[str]) -> Freed:

@@ -11,14 +11,17 @@ import msgspec
 
 from mainspring.domain.schedule.fairness import SLOW_AFTER_MS, EndpointPace
 from mainspring.stores.account_rows import ACCOUNT_FRAGMENTS
+from mainspring.stores.due_windows import WINDOW_MIN
 from mainspring.stores.lists import look_fragments
+from mainspring.stores.maintenance import MAINTENANCE_FRAGMENTS
 from mainspring.stores.model_sessions import ANALYSIS_COLUMNS
 from mainspring.stores.proposals import PROPOSAL_FRAGMENTS
-from mainspring.stores.queries import load_queries
+from mainspring.stores.queries import LISTS, load_queries
 from mainspring.stores.rows import (
     CONFIG_COLUMNS,
     ENDPOINT_COLUMNS,
     EVENT_COLUMNS,
+    HAS_RESULT,
     JOB_COLUMNS,
     LEASE_COLUMNS,
     OUTCOME_COLUMNS,
@@ -32,13 +35,15 @@ from mainspring.stores.rows import (
 PACKAGE = "mainspring.stores.postgres"
 IDLE_LIMIT = "10s"  # of a transaction whose process is stopped: what it holds, events of others included, waits for it
 CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
+LANE_CLASS = 0x6D736C6E  # "msln": the first half of the locks of lanes
+LANES = 64  # more than workers that one server carries; a power of two
+QUEUE_MAX = 16  # due endpoints of its own with which a worker still helps others: on a busy machine all are late
 PRESENCE_CLASS = 0x6D737072  # "mspr": the first half of the locks that say which processes are alive
-EVENT_ERA = "1000000000000000"  # `tx` of every event, as in the schema; part of every cursor
 _encode = msgspec.json.Encoder().encode
 _BOOLEANS = {"job_active", "body_truncated", "advice_may_resume"}
 _INTEGERS = {
     "failure_count", "hint_interval_ms", "attempt", "claim_epoch", "lost_count", "duration_ms", "status_code",
-    "missed_count", "body_seen", "revision", "last_duration_ms",
+    "missed_count", "body_seen", "revision", "last_duration_ms", "failed_attempts",
 }  # fmt: skip
 
 
@@ -76,7 +81,7 @@ def _parameters(columns: Iterable[str]) -> str:
 QUERIES = load_queries(
     PACKAGE,
     {
-        "in_ids": "= ANY (:ids::text[])",
+        **{f"in_{each}": f"= ANY (:{each}::text[])" for each in LISTS},
         "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
         "config_columns": ", ".join(CONFIG_COLUMNS),
         "config_parameters": _parameters(CONFIG_COLUMNS),
@@ -103,14 +108,19 @@ QUERIES = load_queries(
         "analysis_columns": ", ".join(ANALYSIS_COLUMNS),
         "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
         "claim_lock": str(CLAIM_LOCK),
+        "lane_class": str(LANE_CLASS),
+        "queue_max": str(QUEUE_MAX),
+        "window": str(WINDOW_MIN),
+        "lane": f"(hashtext(host) & {LANES - 1})",
         "presence_class": str(PRESENCE_CLASS),
         "is_slow": f"((last_duration_ms < {SLOW_AFTER_MS}) IS NOT TRUE)",  # or new
         "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {EndpointPace.NEW:d} WHEN "
         f"last_duration_ms < {SLOW_AFTER_MS} THEN {EndpointPace.QUICK:d} ELSE {EndpointPace.SLOW:d} END)",
-        "event_era": EVENT_ERA,
         "idle_limit": IDLE_LIMIT,
+        "has_result": HAS_RESULT,
         **ACCOUNT_FRAGMENTS,
         **PROPOSAL_FRAGMENTS,
+        **MAINTENANCE_FRAGMENTS,
     },
     "$",
 )

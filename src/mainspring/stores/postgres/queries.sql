@@ -11,6 +11,10 @@ BEGIN ISOLATION LEVEL READ COMMITTED;
 -- know no such bound, and change nothing.
 SELECT set_config(name, :longest, :is_local) FROM pg_settings WHERE name = 'transaction_timeout';
 
+-- name: server_start
+-- When the server was started, which tells it from every other one and from itself before a restart.
+SELECT pg_postmaster_start_time();
+
 -- name: begin_claim
 -- Begin a transaction and try the lock that keeps claims apart, so that caps over all workers hold exactly; it returns one
 -- row if the lock was free. It never waits: a worker that is stopped inside its claim must not stop the others.
@@ -21,62 +25,96 @@ BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 WHERE pg_try_advisory_xact_lock({
 SELECT pg_try_advisory_xact_lock({{claim_lock}});
 
 -- name: due_and_read_clock
--- All that a claim reads, in one statement. The first row is the time. The second row is when the next endpoint becomes
--- claimable; those that are claimable already wait for a place, not for the clock. Then: the runs in flight by tenant and
--- host, and how many of them are not quick; each tenant's due endpoints with their revisions and paces, oldest first, at
--- most `limit`, without those of full or `shut` hosts and without slow or new ones beyond their share; and for the tenants
--- of these what they used this month, their quota and their signing keys.
--- `clock_override` is the time of an injected clock. `patterns` are hosts that have caps of their own.
+-- All that a claim reads, in one statement, at a cost that follows what is due. It reads a window of due endpoints after each
+-- of up to three places in the order of due times, and counts runs in flight for their hosts and tenants only, up to the caps.
+-- The size of a window and the number of places are constants: if PostgreSQL estimated less from given values than without
+-- them, it would plan the statement anew each time, which takes longer than the look.
+-- Runs of tenants are not counted where the schedulers have no more places than a tenant's cap and all get one.
+-- The first row is the time, all places of schedulers, how many there are, and who of them is alive. The second row is when
+-- the next endpoint becomes claimable, and how many of the worker's own are claimable already: these wait for a place. Then: where a
+-- window that is full ends, and its number; runs in flight by host; runs in flight by tenant, and how many of them are not
+-- quick; the due endpoints with their revisions, paces and whether they are of the worker's own lanes, at most twice `limit`,
+-- tenants in turn, without those of full or `shut` hosts and without slow or new ones beyond their share; and for the
+-- tenants of these what they used this month if they have a quota, their quota and their signing keys.
+-- `clock_override` is the time of an injected clock. `lanes` are the worker's own, NULL: all; endpoints of other lanes are
+-- read once they are late, unless the worker has a queue of its own. `patterns` are hosts that have caps of their own.
 WITH clock AS MATERIALIZED (
-    SELECT COALESCE(:clock_override::timestamptz, clock_timestamp()) AS now
-), busy AS MATERIALIZED (
-    SELECT tenant_id, host, COUNT(*) AS runs, COUNT(*) FILTER (WHERE {{is_slow}}) AS slow_runs FROM schedule
-    WHERE lease_until IS NOT NULL AND lease_until > (SELECT now FROM clock)
-    GROUP BY tenant_id, host
-), full_hosts AS MATERIALIZED (
-    SELECT :shut::text[] || ARRAY(SELECT host FROM busy GROUP BY host HAVING SUM(runs) >=
-        CASE WHEN cardinality(:patterns::text[]) = 0 THEN :per_host ELSE COALESCE(
-            (SELECT cap FROM unnest(:patterns::text[], :host_caps::bigint[]) WITH ORDINALITY AS own (pattern, cap, place)
-             WHERE busy.host LIKE pattern ORDER BY place LIMIT 1), :per_host) END) AS hosts
-), full_of_slow AS MATERIALIZED (
-    SELECT ARRAY(SELECT tenant_id FROM busy GROUP BY tenant_id HAVING SUM(slow_runs) >= :slow_per_tenant) AS for_slow,
-           ARRAY(SELECT tenant_id FROM busy GROUP BY tenant_id HAVING SUM(slow_runs) >= :new_per_tenant) AS for_new
+    SELECT now, now - :late_ms::bigint * interval '1 millisecond' AS late_before
+    FROM COALESCE(:clock_override::timestamptz, clock_timestamp()) AS now
+), fleet AS MATERIALIZED (
+    SELECT COALESCE(SUM(places), 0)::bigint AS places, COUNT(*) AS workers,
+        COALESCE(array_agg(id ORDER BY id) FILTER (WHERE seen_at > (SELECT now FROM clock) - :alive_ms::bigint * interval '1 millisecond'), '{}') AS alive
+    FROM worker WHERE kind = 'scheduler'
+), seen AS MATERIALIZED (
+    SELECT start.place, found.*, :lanes::int[] IS NULL OR {{lane}} = ANY (:lanes) AS is_own
+    FROM (VALUES (1, (:after_at::timestamptz[])[1], (:after_lot::int[])[1]), (2, (:after_at)[2], (:after_lot)[2]),
+                 (3, (:after_at)[3], (:after_lot)[3])) AS start (place, at, lot)
+    CROSS JOIN LATERAL (
+        SELECT id, tenant_id, host, claimable_at, revision, {{pace}}::bigint AS pace, schedule.lot FROM schedule
+        WHERE claimable_at <= (SELECT now FROM clock) AND (claimable_at, schedule.lot) > (start.at, start.lot)
+        ORDER BY claimable_at, schedule.lot LIMIT {{window}}) AS found
+), wanted AS MATERIALIZED (
+    SELECT * FROM seen WHERE NOT host = ANY (:shut::text[]) AND (is_own OR
+        claimable_at < (SELECT late_before FROM clock)
+        AND (SELECT COUNT(*) FROM seen WHERE is_own) < LEAST(:limit, {{queue_max}}))
+), hosts AS MATERIALIZED (
+    SELECT host, cap, (SELECT COUNT(*) FROM (SELECT FROM schedule AS held WHERE held.host = called.host
+        AND lease_until IS NOT NULL AND lease_until > (SELECT now FROM clock) LIMIT cap) AS flight) AS runs
+    FROM (SELECT host, CASE WHEN cardinality(:patterns::text[]) = 0 THEN :per_host
+                            ELSE COALESCE(cap_of_host(host, :patterns, :host_caps::bigint[]), :per_host) END AS cap
+          FROM wanted GROUP BY host) AS called
+), tenants AS MATERIALIZED (
+    SELECT tenant_id, runs, slow_runs FROM (SELECT DISTINCT tenant_id FROM wanted) AS named CROSS JOIN LATERAL (
+        SELECT COUNT(*) AS runs, COUNT(*) FILTER (WHERE {{is_slow}}) AS slow_runs FROM (
+            SELECT last_duration_ms FROM schedule AS held WHERE held.tenant_id = named.tenant_id
+              AND lease_until IS NOT NULL AND lease_until > (SELECT now FROM clock) LIMIT :per_tenant) AS held) AS flight
+    WHERE (SELECT COUNT(*) FROM wanted) > :limit
+       OR NOT (SELECT places <= :per_tenant AND :worker::text = ANY (alive) FROM fleet)
 ), due AS MATERIALIZED (
-    SELECT found.* FROM tenant CROSS JOIN LATERAL (
-        SELECT id, tenant_id, host, claimable_at, revision, {{pace}}::bigint AS pace FROM schedule
-        WHERE tenant_id = tenant.id AND claimable_at <= (SELECT now FROM clock)
-          AND NOT COALESCE(host = ANY ((SELECT hosts FROM full_hosts)::text[]), false)  -- opaque, so that nobody guesses that no row is left
-          AND NOT COALESCE({{is_slow}} AND ({{pace}} > :pace_max OR tenant.id = ANY (CASE {{pace}} WHEN 1
-              THEN (SELECT for_new FROM full_of_slow) ELSE (SELECT for_slow FROM full_of_slow) END)), false)
-        ORDER BY claimable_at LIMIT :limit) AS found
+    SELECT * FROM (
+        SELECT id, tenant_id, host, claimable_at, revision, pace, is_own,
+            row_number() OVER (PARTITION BY tenant_id ORDER BY claimable_at, id) AS turn FROM wanted
+        WHERE host NOT IN (SELECT host FROM hosts WHERE runs >= cap)
+          AND tenant_id NOT IN (SELECT tenant_id FROM tenants WHERE runs >= :per_tenant)
+          AND (pace = 0 OR pace <= :pace_max::bigint)
+          AND (pace <> 2 OR tenant_id NOT IN (SELECT tenant_id FROM tenants WHERE slow_runs >= :slow_per_tenant))
+          AND (pace <> 1 OR tenant_id NOT IN (SELECT tenant_id FROM tenants WHERE slow_runs >= :new_per_tenant))
+        ) AS ranked
+    WHERE turn <= :limit ORDER BY turn, claimable_at, id LIMIT 2 * :limit
 )
-SELECT NULL, NULL, NULL, now, 0, NULL::bigint, NULL::text[] FROM clock
+SELECT NULL, NULL, NULL, now, places, workers, alive, NULL::boolean FROM clock, fleet
 UNION ALL
-SELECT NULL, NULL, NULL,
-    LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
-               SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > (SELECT now FROM clock)
-               ORDER BY claimable_at LIMIT 1) AS upcoming),
-          (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL)),
-    0, NULL::bigint, NULL::text[]
+SELECT NULL, NULL, NULL, LEAST(
+    (SELECT CASE WHEN :lanes::int[] IS NULL THEN MIN(claimable_at)
+                 ELSE COALESCE(MIN(claimable_at) FILTER (WHERE lane = ANY (:lanes)), MAX(claimable_at)) END FROM (
+        SELECT claimable_at, {{lane}} AS lane FROM schedule WHERE claimable_at > (SELECT now FROM clock)
+        ORDER BY claimable_at, lot LIMIT 16) AS upcoming),
+    (SELECT hint_expires_at FROM schedule WHERE hint_expires_at IS NOT NULL ORDER BY hint_expires_at LIMIT 1)),
+    (SELECT COUNT(*) FROM seen WHERE is_own), NULL::bigint, NULL::text[], NULL
 UNION ALL
-SELECT NULL, tenant_id, host, NULL, runs, slow_runs, NULL::text[] FROM busy
+SELECT NULL, NULL, NULL, claimable_at, lot, place, NULL::text[], NULL FROM (
+    SELECT claimable_at, lot, place, row_number() OVER (PARTITION BY place ORDER BY claimable_at, lot) AS number FROM seen) AS windows
+WHERE number = {{window}}
 UNION ALL
-SELECT id, tenant_id, host, claimable_at, revision, pace, NULL::text[] FROM due
+SELECT NULL, NULL, host, NULL, runs, NULL::bigint, NULL::text[], NULL FROM hosts WHERE runs > 0
 UNION ALL
-SELECT NULL, id, NULL, NULL, 
-    (SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id
-       AND month = to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')),
+SELECT NULL, tenant_id, NULL, NULL, runs, slow_runs, NULL::text[], NULL FROM tenants WHERE runs > 0
+UNION ALL
+SELECT id, tenant_id, host, claimable_at, revision, pace, NULL::text[], is_own FROM due
+UNION ALL
+SELECT NULL, id, NULL, NULL,
+    CASE WHEN runs_per_month IS NULL THEN 0 ELSE
+        (SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id
+           AND month = to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')) END,
     runs_per_month,
-    ARRAY(SELECT sealed FROM signing_key WHERE tenant_id = tenant.id ORDER BY created_at DESC, signing_key.id DESC)
-FROM tenant WHERE id = ANY (ARRAY(SELECT tenant_id FROM due));
+    ARRAY(SELECT sealed FROM signing_key WHERE tenant_id = tenant.id ORDER BY created_at DESC, signing_key.id DESC), NULL
+FROM tenant WHERE id = ANY (ARRAY(SELECT DISTINCT tenant_id FROM due));
 
 -- name: upcoming
 -- The second row of the above again, after a claim that changed more than leases.
-WITH clock AS MATERIALIZED (SELECT :now::timestamptz AS now) SELECT
-    LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
-               SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > (SELECT now FROM clock)
-               ORDER BY claimable_at LIMIT 1) AS upcoming),
-          (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL));
+SELECT LEAST(
+    (SELECT claimable_at FROM schedule WHERE claimable_at > :now::timestamptz ORDER BY claimable_at, lot LIMIT 1),
+    (SELECT hint_expires_at FROM schedule WHERE hint_expires_at IS NOT NULL ORDER BY hint_expires_at LIMIT 1));
 
 -- name: host_rates_and_read_clock
 -- What time it is, as a row of no host, and up to when the starts of hosts with a rate are paid for, where that is ahead.
@@ -127,18 +165,22 @@ WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'runn
 -- Everything an ordinary claim changes, in one statement: leases, the runs they start, usage, events. It returns how many
 -- were leased: all, or none if another worker holds the claim lock, has got the places meanwhile, or `now` is too long ago.
 -- It divides by zero, as `write_results` does, if an endpoint is locked or has changed since it was read. With `has_lock`
--- the caller holds the claim lock.
+-- the caller holds the claim lock. Rows are updated at the place where they were locked: for the plan of a join by id all of
+-- a small table seems as cheap. Unless the claim must be `lasting`, the commit does not wait for the disk. With a
+-- synchronous standby it always waits: otherwise a primary that was replaced and still runs would let calls start.
 WITH admission AS MATERIALIZED (
     SELECT CASE WHEN :has_lock::boolean THEN true ELSE
-        claims_fit({{claim_lock}}, COALESCE(:clock_override::timestamptz, clock_timestamp()), :now::timestamptz, :month::text,
-                   :tenants::text[], :hosts::text[], :host_caps::bigint[], :per_tenant) END AS is_granted
+        claims_fit({{claim_lock}}, {{lane_class}}, COALESCE(:clock_override::timestamptz, clock_timestamp()), :now::timestamptz,
+                   :month::text, :tenants::text[], :hosts::text[],
+                   ARRAY(SELECT DISTINCT {{lane}} FROM unnest(:hosts::text[]) AS called (host) ORDER BY 1),
+                   :host_caps::bigint[], :per_tenant, :shares) END AS is_granted
 ), leased AS (
     UPDATE schedule SET revision = schedule.revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker,
         {{lease_assignments}}
     FROM {{lease_rows}}
-    CROSS JOIN LATERAL (SELECT kept.id FROM schedule AS kept
+    CROSS JOIN LATERAL (SELECT kept.ctid AS place FROM schedule AS kept
         WHERE kept.id = new.id AND kept.revision = new.revision FOR UPDATE SKIP LOCKED) AS unchanged
-    WHERE (SELECT is_granted FROM admission) AND schedule.id = unchanged.id
+    WHERE (SELECT is_granted FROM admission) AND schedule.ctid = unchanged.place
     RETURNING schedule.*
 ), opened AS (
     INSERT INTO run (id, tenant_id, endpoint_id, slot_at, attempt, trigger, source, status, started_at, claim_epoch,
@@ -153,7 +195,14 @@ WITH admission AS MATERIALIZED (
 ), recorded AS (
     INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}} WHERE (SELECT is_granted FROM admission)
 )
-SELECT CASE WHEN (SELECT is_granted FROM admission) THEN COUNT(*) / (COUNT(*) = :expected::bigint)::int ELSE 0 END FROM leased;
+SELECT CASE WHEN (SELECT is_granted FROM admission) THEN COUNT(*) / (COUNT(*) = :expected::bigint)::int ELSE 0 END,
+       CASE WHEN NOT :lasting::boolean AND current_setting('synchronous_standby_names') = ''
+            THEN set_config('synchronous_commit', 'off', true) END
+FROM leased;
+
+-- name: make_run_partitions
+-- The partitions of runs from a time on, where they are missing.
+SELECT make_run_partitions(:at::timestamptz, :width::interval, :count);
 
 -- name: add_runs
 -- Runs that an ordinary claim does not make: missed slots, slots taken over.
@@ -166,9 +215,9 @@ INSERT INTO run ({{run_columns}}) SELECT * FROM {{run_rows}};
 WITH settled AS (
     UPDATE schedule SET revision = schedule.revision + 1, {{outcome_assignments}}
     FROM {{outcome_rows}}
-    CROSS JOIN LATERAL (SELECT kept.id FROM schedule AS kept
+    CROSS JOIN LATERAL (SELECT kept.ctid AS place FROM schedule AS kept
         WHERE kept.id = new.id AND kept.revision = new.revision FOR UPDATE SKIP LOCKED) AS unchanged
-    WHERE schedule.id = unchanged.id
+    WHERE schedule.ctid = unchanged.place
     RETURNING 1
 ), results AS (
     UPDATE run SET {{result_assignments}} FROM {{result_rows}}
@@ -206,7 +255,7 @@ SELECT id, revision FROM schedule WHERE hint_expires_at <= :now LIMIT :limit FOR
 -- name: look_endpoints_of_job
 -- The same of a job.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND job_id = :job_id AND archived_at IS NULL
+WHERE endpoint.tenant_id = :tenant_id AND job_id = :job_id AND archived_at IS NULL AND call_key IS NULL
   AND {{in_state}}
   AND {{has_text}}
   AND name > :after_name
@@ -241,11 +290,11 @@ SELECT event_horizon();
 -- name: last_place
 -- The place of the newest number that was drawn, committed or not. The horizon may be before what was read already: a
 -- writer marks itself with a number that it has read a moment ago.
-SELECT '{{event_era}}.' || (last_value - (NOT is_called)::int) FROM event_seq_seq;
+SELECT last_value - (NOT is_called)::int FROM event_seq_seq;
 
 -- name: oldest_held_event
 -- When the oldest event beyond the horizon was written, of those that are committed.
-SELECT at FROM event WHERE (tx, seq) > ('{{event_era}}'::xid8, :horizon) ORDER BY tx, seq LIMIT 1;
+SELECT at FROM event WHERE seq > :horizon ORDER BY seq LIMIT 1;
 
 -- name: event_writers_and_read_clock
 -- Who wrote events and has not ended, oldest first: the process (none: a prepared transaction), its name, what it does,
@@ -276,74 +325,101 @@ ORDER BY open_s DESC NULLS LAST LIMIT 1;
 
 -- name: events_after
 -- Events in their order, of all tenants, up to the horizon.
-SELECT tx::text || '.' || seq, events FROM event
-WHERE (tx, seq) >= (:tx::text::xid8, :seq) AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
-ORDER BY tx, seq LIMIT :limit;
+SELECT seq, events FROM event WHERE seq >= :cursor AND seq <= :horizon ORDER BY seq LIMIT :limit;
 
 -- name: events_of_tenant_after
 -- The same of one: by its own index, however much the others have to tell.
-SELECT tx::text || '.' || seq, events FROM event
-WHERE tenant_id = :tenant_id AND (tx, seq) >= (:tx::text::xid8, :seq)
-  AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
-ORDER BY tx, seq LIMIT :limit;
+SELECT seq, events FROM event
+WHERE tenant_id = :tenant_id AND seq >= :cursor AND seq <= :horizon ORDER BY seq LIMIT :limit;
 
 -- name: latest_events
 -- The newest events up to the horizon, newest first, of all tenants.
-SELECT tx::text || '.' || seq, events FROM event WHERE (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
-ORDER BY tx DESC, seq DESC LIMIT :limit;
+SELECT seq, events FROM event WHERE seq <= :horizon ORDER BY seq DESC LIMIT :limit;
 
 -- name: latest_events_of_tenant
 -- The same of one.
-SELECT tx::text || '.' || seq, events FROM event
-WHERE tenant_id = :tenant_id AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
-ORDER BY tx DESC, seq DESC LIMIT :limit;
+SELECT seq, events FROM event WHERE tenant_id = :tenant_id AND seq <= :horizon ORDER BY seq DESC LIMIT :limit;
 
 -- name: close_zombies
 -- End runs that nobody finished although their lease was over long ago.
 UPDATE run SET status = 'timeout', error_code = 'zombie', finished_at = :now,
     error = 'no result came before the lease ended, nor for long after it'
 WHERE status = 'running' AND (tenant_id, id) IN (
-    SELECT dead.tenant_id, dead.run_id FROM tenant CROSS JOIN LATERAL (
-        SELECT schedule.tenant_id, run_id FROM schedule
-        JOIN run AS open ON open.tenant_id = schedule.tenant_id AND open.id = run_id AND open.status = 'running'
-        WHERE schedule.tenant_id = tenant.id AND claimable_at < :before AND lease_until IS NOT NULL
-        LIMIT :limit) AS dead)
+    SELECT schedule.tenant_id, run_id FROM schedule
+    JOIN run AS open ON open.tenant_id = schedule.tenant_id AND open.id = run_id AND open.status = 'running'
+    WHERE claimable_at < :before AND lease_until IS NOT NULL LIMIT :limit)
 RETURNING tenant_id, endpoint_id, id;
 
--- name: sweep_runs
--- Runs older than wanted, a batch; ids sort by time.
-DELETE FROM run WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM run WHERE tenant_id = :tenant_id AND id < :before AND status <> 'running' LIMIT :limit));
+-- name: make_event_partitions
+-- The partitions of events that are missing.
+SELECT make_event_partitions();
+
+-- name: event_partition_began_at
+-- When the first event of the present partition was written; NULL: it is empty.
+SELECT at FROM event WHERE seq >= (SELECT (last_value >> 30) << 30 FROM event_seq_seq) ORDER BY seq LIMIT 1;
+
+-- name: begin_event_partition
+-- Further events go to the next partition.
+SELECT begin_event_partition();
+
+-- name: run_room_until
+-- Up to when there are partitions for runs, without a gap from this id on.
+WITH RECURSIVE room (upto) AS (
+    SELECT upto FROM history_partition WHERE parent = 'run' AND first <= :id AND upto > :id AND NOT is_leaving
+    UNION ALL
+    SELECT known.upto FROM room JOIN history_partition AS known ON known.parent = 'run' AND known.first = room.upto
+)
+SELECT run_id_time(MAX(upto)) FROM room;
+
+-- name: expired_run_partitions
+-- Partitions of runs before an id, without those of runs in flight. Those that have no bounds any more come first.
+SELECT parent, name, run_id_time(first), run_id_time(upto), is_leaving FROM history_partition
+WHERE parent = 'run' AND (first IS NULL OR upto <= :before
+    AND NOT EXISTS (SELECT FROM schedule WHERE (lease_until IS NOT NULL OR waiting <> '') AND run_id < upto))
+ORDER BY first NULLS FIRST;
+
+-- name: expired_event_partitions
+-- Partitions of events before the present one that contain no event since a time. One clock behind the others must not
+-- make a partition look old, so the last thousand rows decide.
+SELECT parent, name, (SELECT at FROM event WHERE seq >= first::bigint AND seq < upto::bigint ORDER BY seq LIMIT 1),
+    newest.at, is_leaving
+FROM history_partition CROSS JOIN LATERAL (SELECT MAX(at) AS at FROM (
+    SELECT at FROM event WHERE seq >= first::bigint AND seq < upto::bigint ORDER BY seq DESC LIMIT 1000) AS last) AS newest
+WHERE parent = 'event' AND (first IS NULL OR upto::bigint <= (SELECT (last_value >> 30) << 30 FROM event_seq_seq)
+    AND COALESCE(newest.at < :before, true))
+ORDER BY first::bigint NULLS FIRST;
+
+-- name: detach_statement
+-- The statement that takes a partition out of its table, or goes on with that, while others read and write the table. It
+-- cannot be part of a function.
+SELECT format('ALTER TABLE %I DETACH PARTITION %I %s', parent, name,
+    CASE WHEN is_leaving THEN 'FINALIZE' ELSE 'CONCURRENTLY' END)
+FROM history_partition WHERE name = :name AND first IS NOT NULL;
+
+-- name: drop_partition
+-- Remove a partition with its rows.
+SELECT drop_partition(:name);
+
+-- name: analyze_history
+-- Statistics of the partitioned tables; autovacuum makes those of their partitions only.
+SELECT analyze_history();
 
 -- name: sweep_bodies
 -- Bodies older than wanted, a batch.
-UPDATE run SET body = NULL WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM run WHERE tenant_id = :tenant_id AND id < :before AND body IS NOT NULL LIMIT :limit));
+UPDATE run SET body = NULL WHERE tenant_id = :tenant_id AND id < :before AND id = ANY (ARRAY(
+    SELECT id FROM run WHERE tenant_id = :tenant_id AND id < :before AND body IS NOT NULL ORDER BY id LIMIT :limit));
 
 -- name: sweep_surplus
 -- An endpoint's runs beyond its newest ones, a batch.
-DELETE FROM run WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM run WHERE endpoint_id = :endpoint_id AND status <> 'running' AND id < (
-        SELECT id FROM run WHERE endpoint_id = :endpoint_id ORDER BY id DESC LIMIT 1 OFFSET :most - 1)
-    LIMIT :limit));
+DELETE FROM run WHERE endpoint_id = :endpoint_id AND status <> 'running'
+  AND id < (SELECT id FROM run WHERE endpoint_id = :endpoint_id ORDER BY id DESC LIMIT 1 OFFSET :most - 1)
+  AND id < COALESCE((SELECT id FROM run WHERE endpoint_id = :endpoint_id ORDER BY id LIMIT 1 OFFSET :limit), 'run_~');
 
 -- name: sweep_events
--- Events older than wanted, a batch; they lie in order, so the oldest come first.
-DELETE FROM event WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM event WHERE at < :before ORDER BY tx, seq LIMIT :limit));
-
--- name: backlog
--- What is due for longer than it should be and not leased, by tenant.
-SELECT tenant.id, late.due, late.oldest FROM tenant CROSS JOIN LATERAL (
-    SELECT COUNT(*) AS due, MIN(claimable_at) AS oldest FROM schedule
-    WHERE tenant_id = tenant.id AND claimable_at <= :before AND lease_until IS NULL) AS late
-WHERE late.due > 0;
-
--- name: waiting
--- What is due and not started, by tenant, host and pace.
-SELECT tenant.id, late.host, late.pace, late.due, late.oldest FROM tenant CROSS JOIN LATERAL (
-    SELECT host, {{pace}} AS pace, COUNT(*) AS due, MIN(claimable_at) AS oldest FROM schedule
-    WHERE tenant_id = tenant.id AND claimable_at <= :before GROUP BY 1, 2) AS late;
+-- Events older than wanted that are in a partition with newer ones, a batch: a janitor that was away began no new one.
+-- parameters: before, limit
+DELETE FROM event WHERE seq = ANY (ARRAY(
+    SELECT seq FROM (SELECT seq, at FROM event ORDER BY seq LIMIT :limit) AS oldest WHERE at < :before));
 
 -- name: has_migration_table
 -- Whether this database was ever migrated.
@@ -381,6 +457,15 @@ SELECT pg_advisory_unlock(:key);
 -- name: server_version
 -- Which PostgreSQL this is.
 SELECT current_setting('server_version');
+
+-- name: is_standby
+-- Whether this server follows another one.
+SELECT pg_is_in_recovery();
+
+-- name: replication
+-- Whether commits wait for a standby, and how many standbys are connected.
+SELECT current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('off', 'local'),
+       (SELECT count(*) FROM pg_stat_replication);
 
 -- name: add_migration_once
 -- The same outside a transaction, where another process may have done so.

@@ -4,26 +4,40 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import asyncpg
 from msgspec.structs import replace
 
-from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy, Tenant
 from mainspring.domain.instant import from_us, to_us
 from mainspring.domain.schedule.claim import Claim
 from mainspring.domain.schedule.fairness import Candidate, Caps, EndpointPace, SlowRoom, for_new, for_slow, pick
 from mainspring.domain.schedule.finish import Finished
 from mainspring.domain.schedule.governor import CronReader
 from mainspring.ports.outbound import Ids
+from mainspring.ports.presence import SILENT_MS
 from mainspring.ports.schedule import ClaimBatch, FinishReport
 from mainspring.stores.cache import EndpointCache
-from mainspring.stores.claim_batch import Batch, Row, admit_all, expire_all, month_of, release_all, settle_all
+from mainspring.stores.claim_batch import (
+    Batch,
+    Row,
+    admit_all,
+    expire_all,
+    give_back_all,
+    month_of,
+    release_all,
+    settle_all,
+)
+from mainspring.stores.due_windows import DueWindows, look_again_at
 from mainspring.stores.host_rates import HostRates, earliest, host_caps, host_rates, paid_after, shut_to_slow
+from mainspring.stores.maintenance import MaintenanceCache
 from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.fleet import GIVE_WAY, HELP_EVERY, LATE_MS, Fleet, HelpTurns
 from mainspring.stores.postgres.lasting_connection import CHANNEL
+from mainspring.stores.postgres.look import Look
 from mainspring.stores.postgres.queries import as_json, columns
 from mainspring.stores.postgres.session import PostgresSession
 from mainspring.stores.rows import endpoint_from
@@ -31,7 +45,7 @@ from mainspring.stores.rows import endpoint_from
 CLAIM_LOCK_TRIES = 20
 CLAIM_LOCK_PAUSE_S = 0.002
 CROWDED_S = 1.0  # how long to claim under the lock after another worker was faster: optimistic claims would fail again
-_SLOW_ALIKE = (sys.maxsize, sys.maxsize, EndpointPace.SLOW)  # shares of a tenant's cap, and the pace, without a limit
+_SLOW_ALIKE = (sys.maxsize, sys.maxsize)  # shares of a tenant's cap without a limit
 NOTICE = timedelta(seconds=5)  # what is due sooner than a sleeping worker's next look is worth a notification
 
 
@@ -39,7 +53,8 @@ class _Candidates(NamedTuple):
     """What a claim reads before it writes.
 
     The caps in force, the time, when to look again, the tenants of due endpoints, the endpoints that get a place and
-    their revisions, whether a due endpoint was left out, and how many starts the rates of hosts leave.
+    their revisions, whether a due endpoint was left out, how many starts the rates of hosts leave, the connection's
+    breaks, the schedulers, the endpoints that are of another worker's lanes, and whether own ones have to wait.
     """
 
     caps: Caps
@@ -50,6 +65,10 @@ class _Candidates(NamedTuple):
     revisions: dict[str, int]
     more: bool
     rates: HostRates
+    breaks: int
+    fleet: Fleet
+    foreign: Sequence[str]
+    is_waiting: bool
 
     @property
     def has_rated(self) -> bool:
@@ -77,11 +96,19 @@ class PostgresSchedule:
         self._ids = ids
         self._cron = cron
         self._cache = EndpointCache()
+        self._maintenance = MaintenanceCache()
+        self._cached_since = 0  # the breaks of the connection until then
+        self._windows = DueWindows()
+        self._worker = ""  # who claims here
+        self._fleet = Fleet()
+        self._turns = HelpTurns()
+        self._foreign: set[str] = set()  # endpoints in flight here that are of another worker's lanes
         self._changed = asyncio.Event()
         self._asleep_until_us = 0
         self._moved_to_us = sys.maxsize  # the earliest instant heard of since the last claim began
         self._crowded_until_s = 0.0  # by our monotonic clock
         self._offset_us = 0  # the database's clock minus our monotonic one
+        database.lasting.on_notify = self._heard
 
     async def now(self) -> datetime:
         return await self._db.now()
@@ -108,11 +135,25 @@ class PostgresSchedule:
         async with self._db.transaction() as session:
             revisions, now = await session.lock_endpoints([claim.endpoint.id for claim in claims])
             rows = release_all(claims, await self.endpoints_at(session, revisions), now, self._cron)
-            await close_runs(session, rows, now)
-            await write_states(session, rows)
-            await session.insert("insert_events", rows.event_rows())
-            await session.notify()
+            await _write_released(session, rows, now)
         self.wake()
+
+    @property
+    def breaks(self) -> int:
+        return self._db.breaks
+
+    @property
+    def pace_s(self) -> float:
+        return self._fleet.pace_s
+
+    async def release_strays(self, worker: str, running: Collection[str]) -> int:
+        async with self._db.transaction() as session:
+            now = await session.now()
+            leased = await self.endpoints_at(session, _revisions(await session.rows("lock_leased_by", [worker])))
+            rows = give_back_all([each for each in leased if each.run_id not in running], now, self._cron)
+            if rows.endpoints:
+                await _write_released(session, rows, now)
+        return len(rows.endpoints)
 
     async def expire_hints(self, limit: int) -> int:
         async with self._db.transaction() as session:
@@ -120,15 +161,12 @@ class PostgresSchedule:
             revisions = _revisions(await session.rows("expired_hints", now, limit))
             if revisions:
                 rows = expire_all(await self.endpoints_at(session, revisions), now, self._cron)
-                await close_runs(session, rows, now)
-                await write_states(session, rows)
-                await session.insert("insert_events", rows.event_rows())
-                await session.notify()
+                await _write_released(session, rows, now)
         return len(revisions)
 
     async def wait_for_change(self, timeout_s: float) -> bool:
         """Woken by a notification that concerns the time we would sleep through; others are not worth waking for."""
-        self._db.lasting.listen(self._heard)
+        self._db.lasting.connect()
         self._asleep_until_us = time.monotonic_ns() // 1000 + self._offset_us + int(timeout_s * 1_000_000)
         if self._moved_to_us < self._asleep_until_us:  # said after the claim had looked, before we fell asleep
             self._changed.set()
@@ -144,6 +182,11 @@ class PostgresSchedule:
     def wake(self) -> None:
         """Tell a waiting scheduler of this process that a schedule moved."""
         self._changed.set()
+
+    def read_windows_again(self) -> None:
+        """Tell this scheduler that maintenance windows changed."""
+        self._maintenance.forget()
+        self.wake()
 
     def _heard(self, moved_to: str) -> None:
         self._moved_to_us = min(self._moved_to_us, int(moved_to or 0))
@@ -161,25 +204,37 @@ class PostgresSchedule:
             claims, rows, started = await self._admit(session, found, asked)
             if not rows.is_plain:
                 return None
+            await session.make_room(found.now)
             try:
                 is_leased = not claims or await _lease(
                     session, rows, found, started, asked.worker, self._db.clock_override
                 )
             except asyncpg.DivisionByZeroError:
                 is_leased = False
-        if not is_leased:
+        return self._to_batch(found, rows, claims) if is_leased else self._give_way(asked.worker)
+
+    def _give_way(self, worker: str) -> ClaimBatch | None:
+        """After another worker was faster: claim again in a moment, or at once under the lock (None).
+
+        A worker with lanes of its own meets others where they help, or where somebody claims under the lock.
+        """
+        now = self._now()
+        self._turns.lost(now)
+        if self._fleet.lanes_of(worker) is None:
             self._crowded_until_s = time.monotonic() + CROWDED_S
             return None
-        return self._to_batch(found, rows, claims)
+        return None if self._turns.is_stuck else ClaimBatch(now, now, next_due_at=now + GIVE_WAY)
 
     async def _claim_locked(self, asked: _Asked) -> ClaimBatch:
         async with self._db.transaction(begin="begin_claim") as session:
             await _take_claim_lock(session)
+            self._turns.locked()
             found = await self._read_candidates(session, asked)
             if found.revisions:
                 found = found._replace(revisions=await _lock_due(session, found.revisions, found.now))
             claims, rows, started = await self._admit(session, found, asked)
             if rows.endpoints:
+                await session.make_room(found.now)
                 await close_runs(session, rows, found.now)
                 await write_states(session, rows)
                 if rows.runs:
@@ -197,46 +252,61 @@ class PostgresSchedule:
     ) -> tuple[list[Claim], Batch, Counter[str]]:
         endpoints = await self.endpoints_at(session, found.revisions)
         by = asked.worker, asked.lease_margin_ms
-        return admit_all(endpoints, found.tenants, found.now, *by, self._ids, self._cron)
+        await self._maintenance.look(session)
+        windows = self._maintenance.open_now(found.tenants, found.now, self._cron)
+        return admit_all(endpoints, found.tenants, found.now, *by, self._ids, self._cron, windows=windows)
 
     def _to_batch(self, found: _Candidates, rows: Batch, claims: list[Claim]) -> ClaimBatch:
         """Cache what was claimed and committed, and return it."""
-        self._cache.keep(found.revisions, rows.endpoints, written=1)
+        self._foreign.update(found.foreign)
+        self._turns.won(found.now, helped=bool(found.foreign))
+        self._keep(found.breaks, found.revisions, rows.endpoints)
         # What comes next was looked up before these leases were written, which will be over some day.
         ends = [endpoint.lease_until for endpoint in rows.endpoints]
         soonest = min((at for at in (found.upcoming, *ends) if at is not None), default=None)
-        return ClaimBatch(found.now, self._now(), tuple(claims), None if found.more else soonest, found.more)
+        again_at = None if found.more else soonest
+        return ClaimBatch(found.now, self._now(), tuple(claims), again_at, found.more, found.is_waiting)
 
     async def _read_candidates(self, session: PostgresSession, asked: _Asked) -> _Candidates:
         self._moved_to_us = sys.maxsize
+        self._worker = asked.worker
         caps, limit, slow = asked.caps, asked.limit, asked.slow
         rates = await self._rates(session, caps)
         asked_us = time.monotonic_ns() // 1000
+        starts = self._windows.starts
+        lanes = self._fleet.lanes_of(asked.worker)
         clock, upcoming, *rows = await session.rows(
             "due_and_read_clock",
+            LATE_MS if self._turns.may_help(self._now()) else None,
             self._db.clock_override,
+            SILENT_MS,
+            lanes,
+            [start.at for start in starts],
+            [start.lot for start in starts],
             [*rates.shut, *shut_to_slow(slow)],
-            *host_caps(caps),
-            *(_SLOW_ALIKE if slow is None else (for_slow(caps.per_tenant), for_new(caps.per_tenant), slow.pace_max)),
             max(limit, 0),
+            *host_caps(caps),
+            caps.per_tenant,
+            asked.worker,
+            *((EndpointPace.SLOW, *_SLOW_ALIKE) if slow is None else _slow_limits(caps, slow)),
         )
         now: datetime = clock[3]  # type: ignore[assignment]  # timestamptz
         self._offset_us = to_us(now) - asked_us
-        due = {row[0]: row for row in rows if row[0] is not None}
-        busy = {(row[1], row[2]): row[4] for row in rows if row[0] is None and row[2] is not None}
-        slow_busy: Counter[str] = Counter()
-        for row in rows:
-            if row[0] is None and row[2] is not None:
-                slow_busy[row[1]] += row[5]  # type: ignore[index, operator]  # columns
-        tenants = {row[1]: _tenant(row) for row in rows if row[6] is not None}
-        candidates = [Candidate(*row[:4], row[5]) for row in due.values()]  # type: ignore[arg-type, call-arg]  # columns
-        starts_left = rates.starts_left(caps, now)
-        picked = pick(candidates, busy, caps, limit, slow, slow_busy, starts_left)  # type: ignore[arg-type]  # columns
-        more = bool(picked) and (len(picked) == limit or len(picked) < len(due))
-        revisions = {each: due[each][4] for each in picked}
+        self._fleet = Fleet(*clock[4:7])  # type: ignore[arg-type]  # columns
+        look = Look(rows)
+        is_backlog = self._windows.looked(now, look.ends)
+        candidates = [Candidate(*row[:4], row[5]) for row in look.due.values()]  # type: ignore[call-arg]  # columns
+        picked = pick(candidates, look.busy, caps, limit, slow, look.slow_busy, rates.starts_left(caps, now))
+        more = bool(picked) and (len(picked) == limit or len(picked) < len(look.due) or is_backlog)
+        revisions = {each: look.due[each][4] for each in picked}
         places = [each for each in candidates if each.id in revisions]
-        soonest = earliest(upcoming[3], rates.opens_at)  # type: ignore[arg-type]  # timestamptz
-        return _Candidates(caps, now, soonest, tenants, places, revisions, more, rates)  # type: ignore[arg-type]  # columns
+        helps_at = now + HELP_EVERY if lanes is not None else None
+        soonest = earliest(upcoming[3], rates.opens_at, helps_at)  # type: ignore[arg-type]  # timestamptz
+        soonest = look_again_at(now, soonest, goes_on=is_backlog)
+        foreign = [each for each in picked if not look.due[each][7]]
+        is_waiting = int(str(upcoming[4])) > len(picked) - len(foreign)
+        rest = session.breaks, self._fleet, foreign, is_waiting
+        return _Candidates(caps, now, soonest, look.tenants, places, revisions, more, rates, *rest)
 
     async def _rates(self, session: PostgresSession, caps: Caps) -> HostRates:
         """Read how many starts the rates of hosts leave; without rates there is nothing to read."""
@@ -247,19 +317,23 @@ class PostgresSchedule:
 
     async def _finish_optimistic(self, batch: Sequence[Finished]) -> FinishReport | None:
         """Return None, having written nothing, if an endpoint is unknown, held or changed, or more than runs end."""
-        revisions, endpoints = self._cache.latest([each.claim.endpoint.id for each in batch])
+        breaks = self._db.breaks
+        revisions, endpoints = self._known().latest([each.claim.endpoint.id for each in batch])
         if len(revisions) < len(batch) or not self._offset_us:
             return None
         now = self._now()
-        rows, report = settle_all(batch, endpoints, now, self._cron)
-        if len(rows.outcomes) < len(batch):
+        windows = self._maintenance.open_during(batch, now, self._cron)
+        rows, report = settle_all(batch, endpoints, now, self._cron, windows=windows)
+        if len(rows.outcomes) < len(batch) or rows.marked:
             return None
         try:
             async with self._db.statement() as session:
+                if session.breaks != breaks:  # the revisions are those of another server
+                    return None
                 await self._write_results(session, rows, revisions, report, now)
         except asyncpg.DivisionByZeroError:
             return None
-        self._cache.keep(revisions, rows.endpoints, written=1)
+        self._keep(breaks, revisions, rows.endpoints)
         return report
 
     async def _finish_locked(self, batch: Sequence[Finished]) -> FinishReport:
@@ -269,20 +343,24 @@ class PostgresSchedule:
             held = await _held(session, ids, revisions)
             free = [each for each in batch if each.claim.endpoint.id not in held]
             endpoints = await self.endpoints_at(session, revisions)
-            rows, report = settle_all(free, endpoints, now, self._cron)
+            windows = self._maintenance.open_during(free, now, self._cron)
+            rows, report = settle_all(free, endpoints, now, self._cron, windows=windows)
             if report.superseded:
                 late = [each.claim.endpoint.id for each in batch], list(report.superseded)
                 rows.leave_out({str(row[0]) for row in await session.rows("superseded_runs", *late)})
             await write_states(session, rows)
             await self._write_results(session, rows, revisions, report, now)
-        self._cache.keep(revisions, rows.endpoints, written=1)
+            await session.run_many("mark_maintenance", rows.marked)
+        self._keep(session.breaks, revisions, rows.endpoints)
         waiting = [each.claim.run_id for each in batch if each.claim.endpoint.id in held]
         return replace(report, waiting=tuple(waiting)) if waiting else report
 
     async def _write_results(
         self, session: PostgresSession, rows: Batch, revisions: dict[str, int], report: FinishReport, now: datetime
     ) -> None:
-        is_soon = report.next_due_at is not None and report.next_due_at < now + NOTICE
+        ids = {str(row[-1]) for row in (*rows.outcomes, *rows.states)}
+        is_others = not self._fleet.is_known(self._worker) or not self._foreign.isdisjoint(ids)
+        is_soon = is_others and report.next_due_at is not None and report.next_due_at < now + NOTICE
         await session.run(
             "write_results",
             as_json(_at(revisions, rows.outcomes)),
@@ -293,6 +371,19 @@ class PostgresSchedule:
             self._db.notify_payload(report.next_due_at) if is_soon else "",
             CHANNEL,
         )
+        self._foreign -= ids
+
+    def _known(self) -> EndpointCache:
+        """The cache, empty after a break: another server may have given the same revision to another state."""
+        if self._cached_since != self._db.breaks:
+            self._cache = EndpointCache()
+            self._cached_since = self._db.breaks
+        return self._cache
+
+    def _keep(self, breaks: int, revisions: dict[str, int], endpoints: Iterable[Endpoint]) -> None:
+        """Cache what a session wrote, unless the connection has broken since it began."""
+        if breaks == self._db.breaks:
+            self._known().keep(revisions, endpoints, written=1)
 
     def _now(self) -> datetime:
         """Return the time of the database's clock, by its offset at the last claim."""
@@ -300,7 +391,7 @@ class PostgresSchedule:
 
     async def endpoints_at(self, session: PostgresSession, revisions: dict[str, int]) -> list[Endpoint]:
         """Endpoints that the session has locked, at these revisions."""
-        endpoints, unknown = self._cache.known(revisions)
+        endpoints, unknown = self._known().known(revisions)
         if unknown:
             endpoints.extend([endpoint_from(row) for row in await session.rows("endpoints_by_id", unknown)])
         return endpoints
@@ -313,7 +404,7 @@ async def _held(session: PostgresSession, ids: Sequence[str], locked: dict[str, 
 
 
 async def _take_claim_lock(session: PostgresSession) -> None:
-    """Wait a moment for the claim lock, unless the transaction began with it; without it, go on all the same."""
+    """Waits briefly for the claim lock, unless the transaction already has it; continues without it afterwards."""
     has_lock: object = session.found
     for _ in range(CLAIM_LOCK_TRIES):
         if has_lock:
@@ -335,7 +426,11 @@ async def _lease(
     clock_override: datetime | None,
     has_lock: bool = False,
 ) -> bool:
-    """Write all leases or none, under the claim lock or, without it, if the places are still free; return whether."""
+    """Write all leases or none, under the claim lock or, without it, if the places are still free; return whether.
+
+    A plain claim that a crash of the server takes back is made again: the slot is called twice, which only endpoints
+    forbid that are called at most once.
+    """
     leased = await session.value(
         "write_claims_and_read_clock",
         has_lock,
@@ -345,13 +440,15 @@ async def _lease(
         [each.tenant_id for each in found.picked],
         [each.host for each in found.picked],
         [found.caps.of_host(each.host) for each in found.picked],
-        found.caps.per_tenant,
+        found.fleet.cap_to_count(worker, found.caps.per_tenant),
+        found.fleet.shares(worker),
         worker,
         as_json(_at(found.revisions, rows.leases)),
         list(started),
         list(started.values()),
         as_json(rows.event_rows()),
         len(rows.leases),
+        has_lock or any(each.on_lost_worker is LostWorkerPolicy.SKIP for each in rows.endpoints),
     )
     return leased == len(rows.leases)
 
@@ -370,14 +467,21 @@ def _at(revisions: dict[str, int], rows: Sequence[Row]) -> list[Row]:
     return [(*row, revisions[row[-1]]) for row in rows]  # type: ignore[index]  # their ids come last
 
 
-def _tenant(row: Sequence[object]) -> Tenant:
-    """Return a tenant with the fields that a claim needs."""
-    _, tenant_id, _, _, used, quota, keys = row
-    return Tenant(tenant_id, "", runs_per_month=quota, runs_this_month=used, signing_keys=tuple(keys))  # type: ignore[arg-type]  # columns
+def _slow_limits(caps: Caps, slow: SlowRoom) -> tuple[int, int, int]:
+    """The slowest pace that may start, and how many runs of a tenant may be in flight when a slow or a new one does."""
+    return slow.pace_max, for_slow(caps.per_tenant), for_new(caps.per_tenant)
 
 
 def _revisions(rows: Sequence[Sequence[object]]) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}  # type: ignore[misc]  # columns
+
+
+async def _write_released(session: PostgresSession, rows: Batch, now: datetime) -> None:
+    """Write what ended without a result, and tell other workers."""
+    await close_runs(session, rows, now)
+    await write_states(session, rows)
+    await session.insert("insert_events", rows.event_rows())
+    await session.notify()
 
 
 async def write_states(session: PostgresSession, rows: Batch) -> None:

@@ -25,6 +25,7 @@ class PostgresSession:
         self._clock = database.clock
         self.audit_keys = database.audit_keys
         self.found = found
+        self.breaks = database.breaks
 
     async def rows(self, query: str, *values: object) -> list[Sequence[object]]:
         try:
@@ -73,6 +74,9 @@ class PostgresSession:
 
     async def notify(self) -> None:
         await self.value("notify", CHANNEL, self._database.notify_payload(None))
+
+    async def make_room(self, at: datetime) -> None:
+        await self._database.run_partitions.make_room(self, at)
 
     async def now(self) -> datetime:
         return self._clock.now() if self._clock is not None else await self.value("read_clock")  # type: ignore[return-value]  # timestamptz

@@ -15,6 +15,7 @@ from mainspring.stores.postgres.queries import as_json, columns
 from mainspring.stores.postgres.session import PostgresSession
 from mainspring.stores.turns import take_aside
 from mainspring.stores.workflow_rows import (
+    REMOVING,
     arrival_values,
     checkpoint_values,
     clock_of,
@@ -103,7 +104,7 @@ class PostgresTicks:
             moved, head = ticked.moved, ticked.head
             taken = sum(len(each.taken) for each in moved)
             numbered = await _close(session, lead, head, wall, ttl_ms, taken)
-            assert numbered is not None, "nobody can have moved a partition that is held"
+            assert numbered is not None, "no other ticker can have moved a partition that is held"
             if taken:
                 numbers = taken_rows(moved, numbered - taken, head.tick)
                 await session.run("take_arrivals", *columns(numbers, TAKEN_WIDTH))
@@ -111,6 +112,7 @@ class PostgresTicks:
                 await session.run("put_effects", *columns(effects, EFFECT_WIDTH))
             if withdrawn := [key for each in moved for key in each.withdrawn]:
                 await session.run("withdraw_effects", withdrawn)
+            await _remove(session, turns.gone)
             if events:
                 await add_events(session, events)
         return _led_on(lead, head)
@@ -133,9 +135,7 @@ class PostgresTicks:
         async with self._db.transaction() as session:
             if await _close(session, lead, head, wall, ttl_ms, 0) is None:
                 return None
-            for query in ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects"):
-                for each in ids:
-                    await session.run(query, each)
+            await _remove(session, ids)
         return _led_on(lead, head)
 
     async def add_checkpoint(self, checkpoint: Checkpoint) -> None:
@@ -210,6 +210,11 @@ def turn_rows(moved: Iterable[ExecutionMove], wall_us: int, gone: Container[str]
             ))  # fmt: skip
             hashes += (entry.input_hash, entry.output_hash, entry.context or GENESIS, entry.previous, entry.hash)
     return as_json(rows), as_json(entries), bytes.fromhex("".join(hashes))
+
+
+async def _remove(session: PostgresSession, ids: Sequence[str]) -> None:
+    for query in REMOVING if ids else ():
+        await session.run_many(query, [(each,) for each in ids])
 
 
 async def _close(

@@ -47,7 +47,7 @@ def verify(file: Path) -> int:
 
 
 def restore(file: Path, database: Path, installation_id: str) -> None:
-    """Put the backup in the database's place, as another installation, behind whose epochs nobody else can write."""
+    """Replaces the database by the backup, as another installation. Its higher epochs fence all other writers."""
     verify(file)
     if database.exists():
         _refuse_while_in_use(database)
@@ -78,7 +78,7 @@ def restore(file: Path, database: Path, installation_id: str) -> None:
 
 
 def _refuse_while_in_use(database: Path) -> None:
-    """A process that has the file open would go on with the old one, unseen, and lose all it writes there."""
+    """A process that has the file open would keep writing to the old file, and lose these writes."""
     connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         # In WAL mode every open connection holds a shared lock; this one gets its lock only where there is no other.

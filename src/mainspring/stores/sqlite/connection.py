@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,13 +15,15 @@ from mainspring.domain.instant import EPOCH, from_us
 from mainspring.domain.schedule.fairness import SLOW_AFTER_MS, EndpointPace
 from mainspring.stores.account_rows import ACCOUNT_FRAGMENTS
 from mainspring.stores.lists import look_fragments
+from mainspring.stores.maintenance import MAINTENANCE_FRAGMENTS
 from mainspring.stores.model_sessions import ANALYSIS_COLUMNS
 from mainspring.stores.proposals import PROPOSAL_FRAGMENTS
-from mainspring.stores.queries import load_queries
+from mainspring.stores.queries import LISTS, load_queries
 from mainspring.stores.rows import (
     CONFIG_COLUMNS,
     ENDPOINT_COLUMNS,
     EVENT_COLUMNS,
+    HAS_RESULT,
     JOB_COLUMNS,
     LEASE_COLUMNS,
     OUTCOME_COLUMNS,
@@ -58,8 +61,9 @@ def _parameters(columns: Iterable[str]) -> str:
 QUERIES = load_queries(
     PACKAGE,
     {
-        "in_ids": "IN (SELECT value FROM json_each(:ids))",
+        **{f"in_{each}": f"IN (SELECT value FROM json_each(:{each}))" for each in LISTS},
         "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
+        "has_result": HAS_RESULT,
         "is_slow": f"((last_duration_ms < {SLOW_AFTER_MS}) IS NOT TRUE)",  # or new
         "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {EndpointPace.NEW:d} WHEN "
         f"last_duration_ms < {SLOW_AFTER_MS} THEN {EndpointPace.QUICK:d} ELSE {EndpointPace.SLOW:d} END)",
@@ -87,6 +91,7 @@ QUERIES = load_queries(
         "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
         **ACCOUNT_FRAGMENTS,
         **PROPOSAL_FRAGMENTS,
+        **MAINTENANCE_FRAGMENTS,
     },
     "?",
 )
@@ -108,40 +113,53 @@ def _json(values: object) -> str:
 _PLAIN: dict[type, Callable[[Any], object]] = {datetime: microseconds, list: _json}
 
 
+def open_file(path: str) -> apsw.Connection:
+    """A connection with our pragmas."""
+    try:
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+        file = apsw.Connection(path, flags=flags)
+        file.set_busy_timeout(BUSY_TIMEOUT_MS)
+        # Otherwise SQLite prepares a statement again whenever a value that its plan may depend on is bound anew, such
+        # as that of LIMIT: six times the time of the query `due`.
+        file.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        journal = "wal" if apsw.SQLITE_VERSION_NUMBER >= WAL_SAFE_VERSION else "delete"
+        settings = (f"journal_mode={journal}", "synchronous=full", "foreign_keys=on", "temp_store=memory")
+        if file.pragma("page_count") == 0:  # only a new file can be told that it will give space back
+            _set(file, "auto_vacuum", "2")
+        for pragma in settings:
+            _set(file, *pragma.split("="))
+    except UNUSABLE as fault:
+        raise Misconfigured(
+            f"cannot open the database file {path}: {fault}; it must be an SQLite file, in a folder that exists "
+            "and is writable: name another one with MAINSPRING_DATABASE_URL",
+            setting="MAINSPRING_DATABASE_URL",
+        ) from fault
+    return file
+
+
+def _set(file: apsw.Connection, pragma: str, value: str) -> None:
+    """SQLite does not wait to change a fresh file's journal: who opens it beside us is in the way."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            file.pragma(pragma, value)
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 class SqliteConnection:
     """One SQLite connection with our pragmas and our queries by name."""
 
     def __init__(self, path: str, *, readonly: bool = False) -> None:
         self.audit_keys = AuditKeys()
-        try:
-            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
-            self._db = apsw.Connection(path, flags=flags)
-            self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
-            journal = "wal" if apsw.SQLITE_VERSION_NUMBER >= WAL_SAFE_VERSION else "delete"
-            for pragma in (f"journal_mode={journal}", "synchronous=full", "foreign_keys=on", "temp_store=memory"):
-                self._set(*pragma.split("="))
-        except UNUSABLE as fault:
-            raise Misconfigured(
-                f"cannot open the database file {path}: {fault}; it must be an SQLite file, in a folder that exists "
-                "and is writable: name another one with MAINSPRING_DATABASE_URL",
-                setting="MAINSPRING_DATABASE_URL",
-            ) from fault
-        self._queue: list[tuple[str, tuple[object, ...]]] = []
+        self._db = open_file(path)
+        self._queue: list[tuple[str, Sequence[Any], bool]] = []  # with values, or with many rows of them
         if readonly:
             self._db.pragma("query_only", 1)
-
-    def _set(self, pragma: str, value: str) -> None:
-        """SQLite does not wait to change a fresh file's journal: who opens it beside us is in the way."""
-        deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
-        while True:
-            try:
-                self._db.pragma(pragma, value)
-            except apsw.BusyError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
 
     def rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
         return list(self._db.execute(QUERIES[query], bound(values)))
@@ -162,7 +180,7 @@ class SqliteConnection:
             self._db.executemany(QUERIES[query], rows)
 
     def try_begin(self) -> bool:
-        """Begin to write, unless another process does so at the moment: then somebody must wait, not the event loop."""
+        """Begins a write, unless another process is writing: then a thread must wait, not the event loop."""
         self._db.set_busy_timeout(0)
         try:
             self._db.execute("BEGIN IMMEDIATE")
@@ -174,22 +192,32 @@ class SqliteConnection:
 
     def later(self, query: str, *values: object) -> None:
         """Queue a statement for the end of the transaction."""
-        self._queue.append((QUERIES[query], bound(values)))
+        self._queue.append((QUERIES[query], bound(values), False))
+
+    def later_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """Queue a statement that is executed for each row; instants in them are microseconds already."""
+        if rows:
+            self._queue.append((QUERIES[query], rows, True))
 
     def commit(self) -> None:
         """Execute what is queued, then make it last."""
         queue, self._queue = self._queue, []
-        for sql, values in queue:
-            self._db.execute(sql, values)
+        for sql, values, is_many in queue:
+            if is_many:
+                self._db.executemany(sql, values)
+            else:
+                self._db.execute(sql, values)
         self._db.execute("COMMIT")
 
     def script(self, sql: str) -> None:
         self._db.execute(sql)
 
     def rollback(self) -> None:
+        """A connection that was closed meanwhile has nothing to undo, and must not hide why it is asked to."""
         self._queue = []
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
+        with suppress(apsw.ConnectionClosedError):
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
 
     def data_version(self) -> int:
         """Changes whenever another connection, of any process, committed."""

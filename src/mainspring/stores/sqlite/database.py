@@ -27,7 +27,9 @@ from mainspring import __version__
 from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.ports.outbound import Clock
+from mainspring.ports.upkeep import MOVED_TO
 from mainspring.stores.queries import migrations
+from mainspring.stores.schema import moved_text
 from mainspring.stores.session import Work
 from mainspring.stores.sqlite.connection import BUSY_TIMEOUT_MS, PACKAGE, SqliteConnection
 from mainspring.stores.sqlite.session import SqliteSession, finish
@@ -120,6 +122,9 @@ class SqliteDatabase:
                 except BaseException:
                     self._writer.rollback()
                     raise
+            except apsw.ConstraintError as fault:
+                self._refuse_moved(fault)
+                raise
             except AWAY as fault:
                 raise self._unavailable(fault) from fault
         return result
@@ -149,6 +154,9 @@ class SqliteDatabase:
                     raise
                 finally:
                     watch.end()
+            except apsw.ConstraintError as fault:
+                self._refuse_moved(fault)
+                raise
             except AWAY as fault:
                 raise self._unavailable(fault) from fault
 
@@ -221,7 +229,7 @@ class SqliteDatabase:
         return self._inline
 
     def look(self, work: Callable[[SqliteConnection], T]) -> T:
-        """Read a few rows at once, without waiting for anybody."""
+        """Reads a few rows immediately, without waiting for a thread or a lock."""
         try:
             return work(self._looker)
         except AWAY as fault:
@@ -283,16 +291,26 @@ class SqliteDatabase:
             except BaseException:
                 connection.rollback()
                 raise
+        except apsw.ConstraintError as fault:
+            self._refuse_moved(fault)
+            raise
         except AWAY as fault:
             raise self._unavailable(fault) from fault
         return result
+
+    def _refuse_moved(self, fault: apsw.ConstraintError) -> None:
+        """Raises StoreUnavailable if the installation has left this file: then a trigger refuses every write."""
+        if fault.extendedresult == apsw.SQLITE_CONSTRAINT_TRIGGER:  # type: ignore[attr-defined]  # in apsw, not in its stubs
+            moved_to = self._writer.value("installation", MOVED_TO)
+            if moved_to is not None:
+                raise StoreUnavailable(moved_text(str(moved_to))) from fault
 
     def _unavailable(self, fault: Exception) -> StoreUnavailable:
         way_out = WAYS_OUT.get(type(fault), "try again when it can")
         return StoreUnavailable(f"the database {self.path} cannot be used now: {fault}; {way_out}")
 
     def _is_current(self) -> bool:
-        """Whether nothing is left to migrate: then whoever opens the file keeps nobody from writing."""
+        """Whether all migrations are applied: then opening the file blocks no writer."""
         try:
             applied = {row[0] for row in self._writer.rows("applied_migrations")}
         except apsw.Error:  # no such table yet; whatever else it is, the migration tells it

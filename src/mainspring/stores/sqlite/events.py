@@ -7,12 +7,12 @@ from mainspring.stores.session import Session
 
 class SqliteEventReader:
     async def events_after(self, session: Session, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        seq, index = parse_cursor(cursor, "0")
+        seq, index = parse_cursor(cursor)
         if tenant_id is None:
-            rows = await session.rows("events_after", int(seq), limit + 1)
+            rows = await session.rows("events_after", seq, limit + 1)
         else:
-            rows = await session.rows("events_of_tenant_after", tenant_id, int(seq), limit + 1)
-        return stored_events([(str(row[0]), str(row[1])) for row in rows], (seq, index))[:limit]
+            rows = await session.rows("events_of_tenant_after", tenant_id, seq, limit + 1)
+        return stored_events(rows, (seq, index))[:limit]
 
     async def texts_after(self, session: Session, place: str, limit: int) -> list[tuple[str, str | None]]:
         rows = await session.rows("planner_events", int(place), limit)
@@ -23,4 +23,4 @@ class SqliteEventReader:
             rows = await session.rows("latest_events", limit)
         else:
             rows = await session.rows("latest_events_of_tenant", tenant_id, limit)
-        return stored_events([(str(row[0]), str(row[1])) for row in reversed(rows)])[-limit:]
+        return stored_events(rows[::-1])[-limit:]

@@ -80,7 +80,7 @@ GROUP BY subscription.id, subscription.name ORDER BY overdue DESC LIMIT :limit;
 -- What is due for longer than it should be and not leased, the most overdue first.
 SELECT endpoint.tenant_id, endpoint.id, job_id, claimable_at
 FROM schedule JOIN endpoint USING (id)
-WHERE schedule.tenant_id IN (SELECT id FROM tenant) AND claimable_at <= :before AND claimable_at IS NOT NULL
+WHERE claimable_at <= :before AND claimable_at IS NOT NULL
   AND lease_until IS NULL
 ORDER BY claimable_at, endpoint.id LIMIT :limit;
 

@@ -23,13 +23,11 @@ ON CONFLICT (rule_id, endpoint_id) DO UPDATE SET streak = excluded.streak, fired
 -- parameters: endpoint_id, limit, headers, upto
 SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, body,
        CASE WHEN :headers THEN detail ELSE '' END FROM run
-WHERE endpoint_id = :endpoint_id AND id <= :upto AND status IN ('success', 'failure', 'timeout', 'blocked')
+WHERE endpoint_id = :endpoint_id AND id <= :upto AND {{has_result}}
   AND trigger <> 'test'
 ORDER BY id DESC LIMIT :limit;
 
 -- name: shadow_events
 -- What was told of shadow mode before a place, newest first; the words of the index, or it is not used.
--- parameters: tenant_id, tx, seq, limit
-SELECT NULL, seq, events FROM event
-WHERE tenant_id = :tenant_id AND instr(events, '"shadow":true') > 0 AND (:seq IS NULL OR seq < :seq)
+SELECT seq, events FROM event WHERE tenant_id = :tenant_id AND instr(events, '"shadow":true') > 0 AND seq < :before
 ORDER BY seq DESC LIMIT :limit;

@@ -1,38 +1,34 @@
 -- name: next_claimable
 -- When the next endpoint will become claimable. What is so already waits for a place, not for the clock.
-SELECT MIN((SELECT claimable_at FROM schedule
-            WHERE tenant_id = tenant.id AND claimable_at > :now AND claimable_at IS NOT NULL
-            ORDER BY claimable_at LIMIT 1))
-FROM tenant;
+SELECT MIN(claimable_at) FROM schedule WHERE claimable_at > :now AND claimable_at IS NOT NULL;
 
 -- name: any_due
--- Whether any tenant has anything to claim.
-SELECT 1 FROM tenant WHERE EXISTS (SELECT 1 FROM schedule
-                                   WHERE tenant_id = tenant.id AND claimable_at <= :now AND claimable_at IS NOT NULL)
-LIMIT 1;
-
--- name: due_tenants
--- The tenants with something to claim; claims go round them so that none starves another.
-SELECT id FROM tenant WHERE EXISTS (SELECT 1 FROM schedule
-                                    WHERE tenant_id = tenant.id AND claimable_at <= :now AND claimable_at IS NOT NULL)
-ORDER BY id;
+-- Whether there is anything to claim.
+SELECT 1 FROM schedule WHERE claimable_at <= :now AND claimable_at IS NOT NULL LIMIT 1;
 
 -- name: next_hint_expiry
 -- When the earliest hint's time runs out.
 SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL;
 
--- name: busy
--- How many runs are in flight for each tenant and host, and how many of them are not quick.
-SELECT tenant_id, host, COUNT(*), SUM({{is_slow}}) FROM schedule WHERE lease_until > :now AND lease_until IS NOT NULL
-GROUP BY tenant_id, host;
-
 -- name: due
--- One tenant's due endpoints up to a pace, oldest first, and the pace of each. PostgreSQL asks for all tenants in one LATERAL join, which SQLite lacks; here a query costs microseconds. The write transaction that reads their
--- revisions is the lock.
-SELECT id, tenant_id, host, claimable_at, {{pace}}, revision FROM schedule
-WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL
-  AND host NOT IN (SELECT value FROM json_each(:full_hosts)) AND {{pace}} <= :pace_max
-ORDER BY claimable_at LIMIT :limit;
+-- Due endpoints after a place in the order of due times, oldest first, and the pace of each. PostgreSQL reads several
+-- windows in one LATERAL join, which SQLite lacks; here a query costs microseconds. The write transaction is the lock.
+SELECT id, tenant_id, host, claimable_at, {{pace}}, revision, rowid FROM schedule
+WHERE claimable_at <= :now AND claimable_at IS NOT NULL AND (claimable_at, rowid) > (:after_at, :after_lot)
+ORDER BY claimable_at, rowid LIMIT :limit;
+
+-- name: flights_to_hosts
+-- How many runs are in flight to each of these hosts, counted up to the largest of their caps.
+SELECT value, (SELECT COUNT(*) FROM (SELECT 1 FROM schedule WHERE host = value AND lease_until > :now AND lease_until IS NOT NULL
+                                     LIMIT :cap))
+FROM json_each(:hosts);
+
+-- name: flights_of_tenants
+-- How many runs of each of these tenants are in flight, counted up to the cap, and how many of them are not quick.
+SELECT tenant_id, COUNT(*), SUM({{is_slow}}) FROM json_each(:tenants) CROSS JOIN schedule ON schedule.rowid IN (
+    SELECT held.rowid FROM schedule AS held WHERE held.tenant_id = value AND lease_until > :now AND lease_until IS NOT NULL
+    LIMIT :per_tenant)
+GROUP BY tenant_id;
 
 -- name: pay_starts
 -- Move on up to when a host's starts are paid for.
@@ -94,7 +90,7 @@ WHERE run.tenant_id = new.tenant_id AND run.id = new.id
 -- name: look_endpoints_of_job
 -- The same of a job.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE +endpoint.tenant_id = :tenant_id AND job_id = :job_id AND archived_at IS NULL
+WHERE +endpoint.tenant_id = :tenant_id AND job_id = :job_id AND archived_at IS NULL AND call_key IS NULL
   AND {{in_state}}
   AND {{has_text}}
   AND name > :after_name
@@ -136,20 +132,11 @@ SELECT seq, events FROM event ORDER BY seq DESC LIMIT :limit;
 -- The same of one.
 SELECT seq, events FROM event WHERE tenant_id = :tenant_id ORDER BY seq DESC LIMIT :limit;
 
--- name: tenant
--- A tenant with what it used this month.
-SELECT id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min,
-       (SELECT COALESCE(SUM(runs), 0) FROM usage WHERE usage.tenant_id = tenant.id AND month = :month)
-FROM tenant WHERE id = :id;
-
 -- name: count_usage
--- Add to what a tenant used this month, in this worker's own row.
-INSERT INTO usage (tenant_id, month, worker, runs) VALUES (:tenant_id, :month, :worker, :runs)
+-- Add to what tenants used this month, in this worker's own rows. WHERE: else SQLite takes ON for a part of a join.
+INSERT INTO usage (tenant_id, month, worker, runs)
+SELECT value ->> 0, :month, :worker, value ->> 1 FROM json_each(:started) WHERE true
 ON CONFLICT (tenant_id, month, worker) DO UPDATE SET runs = runs + excluded.runs;
-
--- name: sealed_signing_keys
--- A tenant's signing keys as they lie, newest first.
-SELECT sealed FROM signing_key WHERE tenant_id = :tenant_id ORDER BY created_at DESC, id DESC;
 
 -- name: sweep_runs
 -- Runs older than wanted, a batch; ids sort by time.
@@ -170,7 +157,17 @@ DELETE FROM run WHERE rowid IN (
 
 -- name: sweep_events
 -- Events older than wanted, a batch; they lie in order, so the oldest come first.
-DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE at < :before ORDER BY seq LIMIT :limit);
+-- parameters: before, limit
+DELETE FROM event WHERE seq IN (
+    SELECT seq FROM (SELECT seq, at FROM event ORDER BY seq LIMIT :limit) WHERE at < :before);
+
+-- name: free_pages
+-- How many pages of the file are free, and how many there are.
+SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count;
+
+-- name: give_back_pages
+-- Move pages from the end of the file into free ones, so that it gets shorter: 500 of 4 kB.
+PRAGMA incremental_vacuum(500);
 
 -- name: create_migration_table
 -- Where applied migrations are noted.
@@ -178,24 +175,11 @@ CREATE TABLE IF NOT EXISTS schema_migration (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
 
 -- name: close_zombies
--- End runs that nobody finished although their lease was over long ago. By tenant, as the index is; SQLite has no LATERAL.
+-- End runs that nobody finished although their lease was over long ago.
 UPDATE run SET status = 'timeout', error_code = 'zombie', finished_at = :now,
     error = 'no result came before the lease ended, nor for long after it'
 WHERE status = 'running' AND (tenant_id, id) IN (
-    SELECT schedule.tenant_id, run_id FROM tenant
-    CROSS JOIN schedule ON schedule.tenant_id = tenant.id AND claimable_at < :before AND claimable_at IS NOT NULL
+    SELECT schedule.tenant_id, run_id FROM schedule
     CROSS JOIN run AS open ON open.tenant_id = schedule.tenant_id AND open.id = run_id AND open.status = 'running'
-    WHERE lease_until IS NOT NULL LIMIT :limit)
+    WHERE claimable_at < :before AND claimable_at IS NOT NULL AND lease_until IS NOT NULL LIMIT :limit)
 RETURNING tenant_id, endpoint_id, id;
-
--- name: backlog
--- What is due for longer than it should be and not leased, by tenant.
-SELECT tenant.id, COUNT(*), MIN(claimable_at) FROM tenant
-CROSS JOIN schedule ON schedule.tenant_id = tenant.id AND claimable_at <= :before AND claimable_at IS NOT NULL
-WHERE lease_until IS NULL GROUP BY tenant.id;
-
--- name: waiting
--- What is due and not started, by tenant, host and pace.
-SELECT tenant.id, host, {{pace}}, COUNT(*), MIN(claimable_at) FROM tenant
-CROSS JOIN schedule ON schedule.tenant_id = tenant.id AND claimable_at <= :before AND claimable_at IS NOT NULL
-GROUP BY 1, 2, 3;

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -12,37 +12,48 @@ from msgspec.structs import replace
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.instant import from_us
 from mainspring.domain.schedule.claim import Claim
-from mainspring.domain.schedule.fairness import (
-    Candidate,
-    Caps,
-    EndpointPace,
-    SlowRoom,
-    for_new,
-    for_slow,
-    full_hosts,
-    pick,
-)
+from mainspring.domain.schedule.fairness import Candidate, Caps, EndpointPace, SlowRoom, for_new, for_slow, pick
 from mainspring.domain.schedule.finish import Finished
 from mainspring.domain.schedule.governor import CronReader
 from mainspring.ports.outbound import Ids
 from mainspring.ports.schedule import ClaimBatch, FinishReport
 from mainspring.stores.cache import EndpointCache
-from mainspring.stores.claim_batch import Batch, admit_all, expire_all, month_of, release_all, settle_all
+from mainspring.stores.claim_batch import Batch, admit_all, expire_all, give_back_all, month_of, release_all, settle_all
+from mainspring.stores.due_windows import DueWindows, Place, look_again_at, window_size
+from mainspring.stores.endpoints import read_tenants
 from mainspring.stores.host_rates import HostRates, earliest, host_rates, paid_after, shut_to_slow
+from mainspring.stores.maintenance import MaintenanceCache
 from mainspring.stores.rows import ENDPOINT_INSTANTS, RESULT_COLUMNS, endpoint_from
 from mainspring.stores.sqlite.connection import SqliteConnection, instant, microseconds
 from mainspring.stores.sqlite.database import POLL_S, SqliteDatabase
+from mainspring.stores.sqlite.session import SqliteSession, finish
 
 BODY_IN_JSON_MAX = 4_096
 _ABOUT_BODY = RESULT_COLUMNS.index("body_type")
 
 
+class _Picked(NamedTuple):
+    """The endpoints to claim and their revisions, if one that could start was left out, if more are due than were read,
+    and if any of those that were read has to wait.
+    """
+
+    revisions: dict[str, int]
+    more: bool
+    is_backlog: bool
+    is_waiting: bool
+
+
 class SqliteSchedule:
+    breaks = 0  # a file has no connection that could break
+    pace_s = 0.0  # a look costs microseconds, and writes that wait for the file share a transaction
+
     def __init__(self, database: SqliteDatabase, ids: Ids, cron: CronReader) -> None:
         self._db = database
         self._ids = ids
         self._cron = cron
         self._cache = EndpointCache()
+        self._maintenance = MaintenanceCache()
+        self._windows = DueWindows()
         self._changed = asyncio.Event()
         self._seen_version = 0
 
@@ -53,6 +64,11 @@ class SqliteSchedule:
         """Tell a waiting scheduler of this process that a schedule moved."""
         self._changed.set()
 
+    def read_windows_again(self) -> None:
+        """Tell this scheduler that maintenance windows changed."""
+        self._maintenance.forget()
+        self.wake()
+
     async def claim_due(
         self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, slow: SlowRoom | None = None
     ) -> ClaimBatch:
@@ -61,19 +77,23 @@ class SqliteSchedule:
         def work(db: SqliteConnection) -> tuple[ClaimBatch, dict[str, int], list[Endpoint]]:
             now = self._db.clock.now()
             rates = _rates(db, caps, now)
-            picked, more = self._pick(db, now, limit, caps, slow, rates)
-            endpoints = self._endpoints(db, picked)
-            held = {tenant_id: tenant(db, tenant_id, now) for tenant_id in {each.tenant_id for each in endpoints}}
+            picked = self._pick(db, now, limit, caps, slow, rates)
+            endpoints = self._endpoints(db, picked.revisions)
+            held = self._tenants(db, {each.tenant_id for each in endpoints})
+            finish(self._maintenance.look(SqliteSession(db, self._db.clock)))
+            windows = self._maintenance.open_now(held, now, self._cron)
             claims, rows, started = admit_all(
-                endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron, microseconds
+                endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron, microseconds, windows
             )
-            for tenant_id, runs in started.items():
-                db.run("count_usage", tenant_id, month_of(now), worker, runs)
+            if started:
+                db.later("count_usage", month_of(now), worker, encoded(list(started.items())))
             write_batch(db, rows, now, worker)
             if caps.has_rates:
                 for host, paid_until in paid_after(caps, claims, rates.paid, now).items():
                     db.later("pay_starts", host, paid_until)
-            return ClaimBatch(now, now, tuple(claims), rates.opens_at, more), picked, rows.endpoints
+            again_at = look_again_at(now, rates.opens_at, goes_on=picked.is_backlog)
+            batch = ClaimBatch(now, now, tuple(claims), again_at, picked.more, picked.is_waiting)
+            return batch, picked.revisions, rows.endpoints
 
         # One `now` for both questions: what falls due between two of them would be neither due nor to come.
         now = self._db.clock.now()
@@ -90,14 +110,17 @@ class SqliteSchedule:
         """Settled by what is known of the endpoints before the file is ours; again where it is not so any more."""
         ids = [each.claim.endpoint.id for each in batch]
         seen, known = self._cache.latest(ids)
-        settled = settle_all(batch, known, self._db.clock.now(), self._cron, microseconds)
+        at = self._db.clock.now()
+        windows = self._maintenance.open_during(batch, at, self._cron)
+        settled = settle_all(batch, known, at, self._cron, microseconds, windows)
 
         def work(db: SqliteConnection) -> tuple[FinishReport, dict[str, int], list[Endpoint]]:
             now = self._db.clock.now()
             revisions = self._lock(db, ids)
             rows, report = settled
             if revisions != seen:
-                rows, report = settle_all(batch, self._endpoints(db, revisions), now, self._cron, microseconds)
+                locked = self._endpoints(db, revisions)
+                rows, report = settle_all(batch, locked, now, self._cron, microseconds, windows)
             if report.superseded:
                 rows.leave_out(
                     {str(row[0]) for row in db.rows("superseded_runs", encoded(ids), encoded(report.superseded))}
@@ -117,6 +140,16 @@ class SqliteSchedule:
 
         await self._db.write(work)
         self.wake()
+
+    async def release_strays(self, worker: str, running: Collection[str]) -> int:
+        def work(db: SqliteConnection) -> int:
+            now = self._db.clock.now()
+            leased = self.endpoints_by_id(db, [str(row[0]) for row in db.rows("leased_by", encoded((worker,)))])
+            rows = give_back_all([each for each in leased if each.run_id not in running], now, self._cron, microseconds)
+            write_batch(db, rows, now)
+            return len(rows.endpoints)
+
+        return await self._db.write(work)
 
     async def expire_hints(self, limit: int) -> int:
         def work(db: SqliteConnection) -> int:
@@ -152,25 +185,28 @@ class SqliteSchedule:
 
     def _pick(
         self, db: SqliteConnection, now: datetime, limit: int, caps: Caps, slow: SlowRoom | None, rates: HostRates
-    ) -> tuple[dict[str, int], bool]:
-        """Who gets the free places, at which revision they are, and whether somebody due was left out."""
-        looked: list[tuple[Any, ...]] = db.rows("busy", now)
-        busy = {(tenant, host): count for tenant, host, count, _ in looked}
-        slow_busy: Counter[str] = Counter()
-        for tenant, _, _, count in looked:
-            slow_busy[tenant] += count
-        full = encoded([*full_hosts(busy, caps), *rates.shut, *shut_to_slow(slow)])
-        due: list[tuple[Any, ...]] = []
-        for (tenant_id,) in db.rows("due_tenants", now):
-            pace_max = (
-                EndpointPace.SLOW if slow is None else min(slow.pace_max, _pace_max(slow_busy[str(tenant_id)], caps))
-            )
-            due.extend(db.rows("due", tenant_id, now, full, int(pace_max), limit))
-        candidates = [Candidate(*row[:5]) for row in due]  # instants as integers
-        picked = pick(candidates, busy, caps, limit, slow, slow_busy, rates.starts_left(caps, now))
-        revisions = {row[0]: row[5] for row in due}
-        more = bool(picked) and (len(picked) == limit or len(picked) < len(due))
-        return {each: revisions[each] for each in picked}, more
+    ) -> _Picked:
+        """Which endpoints get the free places, their revisions, and whether a due endpoint was left out."""
+        size = window_size(limit)
+        due: dict[str, tuple[Any, ...]] = {}
+        ends: dict[int, Place] = {}
+        for number, start in enumerate(self._windows.starts):
+            rows: list[tuple[Any, ...]] = db.rows("due", now, *start, size)
+            due.update({row[0]: row for row in rows})
+            if len(rows) == size:
+                ends[number] = Place(from_us(rows[-1][3]), rows[-1][6])
+        is_backlog = self._windows.looked(now, ends)
+        shut = {*rates.shut, *shut_to_slow(slow)}
+        candidates = [Candidate(*row[:5]) for row in due.values() if row[2] not in shut]  # instants as integers
+        busy, slow_busy = _flights(db, candidates, caps, now)
+        able = _able(candidates, busy, caps, limit, slow, slow_busy)
+        picked = pick(able, busy, caps, limit, slow, slow_busy, rates.starts_left(caps, now))
+        more = bool(picked) and (len(picked) == limit or len(picked) < len(able) or is_backlog)
+        return _Picked({each: due[each][5] for each in picked}, more, is_backlog, len(due) > len(picked))
+
+    def _tenants(self, db: SqliteConnection, ids: set[str]) -> dict[str, Tenant]:
+        found = finish(read_tenants(SqliteSession(db, self._db.clock), list(ids)))
+        return {tenant.id: tenant for tenant in found}
 
     def _lock(self, db: SqliteConnection, ids: Sequence[str]) -> dict[str, int]:
         """At which revisions these endpoints are, and stay as long as the file is ours."""
@@ -181,6 +217,48 @@ class SqliteSchedule:
         if unknown:
             endpoints.extend(endpoint_row(row) for row in db.rows("endpoints_by_id", encoded(unknown)))
         return endpoints
+
+
+def _flights(
+    db: SqliteConnection, candidates: Sequence[Candidate], caps: Caps, now: datetime
+) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
+    """Runs in flight to the hosts and of the tenants of candidates, and the tenants' runs that are not quick."""
+    hosts = {each.host for each in candidates}
+    cap = max(map(caps.of_host, hosts), default=0)
+    tenants = encoded([*{each.tenant_id for each in candidates}])
+    busy: dict[tuple[str, str], int] = {}
+    slow_busy: dict[str, int] = {}
+    to_hosts: list[tuple[Any, ...]] = db.rows("flights_to_hosts", now, cap, encoded([*hosts]))
+    of_tenants: list[tuple[Any, ...]] = db.rows("flights_of_tenants", tenants, now, caps.per_tenant)
+    for host, runs in to_hosts:
+        busy["", host] = runs
+    for tenant_id, runs, slow_runs in of_tenants:
+        busy[tenant_id, ""] = runs
+        slow_busy[tenant_id] = slow_runs
+    return busy, slow_busy
+
+
+def _able(
+    candidates: Sequence[Candidate],
+    busy: dict[tuple[str, str], int],
+    caps: Caps,
+    limit: int,
+    slow: SlowRoom | None,
+    slow_busy: dict[str, int],
+) -> list[Candidate]:
+    """The oldest candidates of each tenant that have room at their host and for their pace; the others take no turn."""
+    turns: Counter[str] = Counter()
+    able: list[Candidate] = []
+    for each in candidates:
+        if turns[each.tenant_id] >= limit or busy.get(("", each.host), 0) >= caps.of_host(each.host):
+            continue
+        pace_max = EndpointPace.SLOW
+        if slow is not None:
+            pace_max = min(slow.pace_max, _pace_max(slow_busy.get(each.tenant_id, 0), caps))
+        if each.pace <= pace_max:
+            turns[each.tenant_id] += 1
+            able.append(each)
+    return able
 
 
 def _pace_max(not_quick: int, caps: Caps) -> EndpointPace:
@@ -216,12 +294,6 @@ def endpoint_row(row: tuple[object, ...]) -> Endpoint:
     return endpoint_from(values)
 
 
-def tenant(db: SqliteConnection, tenant_id: str, now: datetime) -> Tenant:
-    (row,) = db.rows("tenant", month_of(now), tenant_id)
-    keys = tuple(str(key) for (key,) in db.rows("sealed_signing_keys", tenant_id))
-    return Tenant(*row, keys)  # type: ignore[arg-type, call-arg]  # columns
-
-
 def write_batch(db: SqliteConnection, batch: Batch, now: datetime, worker: str = "") -> None:
     for tenant_id, run_id, status, error in batch.closed:
         db.later("close_run", status, error, now, tenant_id, run_id)
@@ -236,8 +308,9 @@ def write_batch(db: SqliteConnection, batch: Batch, now: datetime, worker: str =
         db.later("write_outcomes", encoded(batch.outcomes))
     if batch.results:
         _write_results(db, batch.results)
-    for row in batch.event_rows():
-        db.later("insert_events", *row)
+    for mark in batch.marked:
+        db.later("mark_maintenance", *mark)
+    db.later_many("insert_events", batch.event_rows())
 
 
 def _write_results(db: SqliteConnection, results: Sequence[tuple[object, ...]]) -> None:

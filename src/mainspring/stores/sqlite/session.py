@@ -27,7 +27,10 @@ class SqliteSession:
     async def rows(self, query: str, *values: object) -> list[Row]:
         if self._hop is not None:
             return await self._hop(self._rows, query, values)  # type: ignore[no-any-return]  # what `_rows` returns
-        return self._rows(query, values)
+        try:
+            return self.connection.rows(query, *values)  # type: ignore[return-value]  # tuples are sequences
+        except apsw.ConstraintError as fault:
+            raise refusal(fault) from fault
 
     async def rows_for(self, query: str, each: Sequence[Row]) -> list[Row]:
         return [row for values in each for row in await self.rows(query, *values)]
@@ -41,13 +44,13 @@ class SqliteSession:
         try:
             return self.connection.run(query, *values)
         except apsw.ConstraintError as fault:
-            raise _refused(fault) from fault
+            raise refusal(fault) from fault
 
     async def run_many(self, query: str, rows: Sequence[Row]) -> None:
         try:
             self.connection.run_many(query, [bound(row) for row in rows])
         except apsw.ConstraintError as fault:
-            raise _refused(fault) from fault
+            raise refusal(fault) from fault
 
     async def insert(self, query: str, rows: Sequence[Row]) -> None:
         await self.run_many(query, rows)
@@ -68,6 +71,9 @@ class SqliteSession:
     async def only(self, tenant_id: str) -> None:
         """SQLite has no row-level security: every query names its tenant."""
 
+    async def make_room(self, at: datetime) -> None:
+        """SQLite has no partitions."""
+
     async def now(self) -> datetime:
         return self._clock.now()
 
@@ -87,7 +93,7 @@ class SqliteSession:
         try:
             return self.connection.rows(query, *values)  # type: ignore[return-value]  # tuples are sequences
         except apsw.ConstraintError as fault:
-            raise _refused(fault) from fault
+            raise refusal(fault) from fault
 
 
 def finish(work: Coroutine[Any, Any, T]) -> T:
@@ -100,6 +106,6 @@ def finish(work: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("something was awaited inside a transaction, while the database was locked")
 
 
-def _refused(fault: apsw.ConstraintError) -> Exception:
+def refusal(fault: apsw.ConstraintError) -> Exception:
     """A unique violation, or the fault itself: any other constraint is our own mistake."""
     return UniqueViolation(str(fault)) if fault.extendedresult in UNIQUE else fault  # type: ignore[attr-defined]  # in apsw, not in its stubs

@@ -15,6 +15,7 @@ from mainspring.stores.sqlite.database import SqliteDatabase
 from mainspring.stores.sqlite.session import SqliteSession, finish
 from mainspring.stores.turns import take_aside
 from mainspring.stores.workflow_rows import (
+    REMOVING,
     arrival_values,
     checkpoint_values,
     clock_of,
@@ -94,6 +95,7 @@ class SqliteTicks:
             db.run_many("take_arrival", taken_rows(moved, first, head.tick))
             db.run_many("put_effect", effect_rows(moved, lead.partition, wall_us, head.tick))
             db.run_many("withdraw_effect", [(key,) for each in moved for key in each.withdrawn])
+            _remove(db, turns.gone)
             db.run("add_tick", *tick_values(head, wall_us, lead.worker))
             finish(add_events(SqliteSession(db, self._db.clock), tell(ticked)))
             return after
@@ -115,8 +117,7 @@ class SqliteTicks:
         def work(db: SqliteConnection) -> Lead | None:
             after = _move(db, lead, head, wall, ttl_ms, 0)
             if after is not None:
-                for query in ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects"):
-                    db.run_many(query, [(each,) for each in ids])
+                _remove(db, ids)
                 db.run("add_tick", *tick_values(head, to_us(wall), lead.worker))
             return after
 
@@ -177,6 +178,11 @@ class SqliteEffects:
 
     async def has_effects(self) -> bool:
         return bool(self._db.look(lambda db: db.value("any_effect")))
+
+
+def _remove(db: SqliteConnection, ids: Sequence[str]) -> None:
+    for query in REMOVING:
+        db.run_many(query, [(each,) for each in ids])
 
 
 def _move(db: SqliteConnection, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int) -> Lead | None:

@@ -10,17 +10,19 @@ from datetime import timedelta
 from typing import Protocol, cast
 
 import msgspec
+from msgspec.structs import replace
 
-from mainspring.domain.errors import InvalidInput
+from mainspring.domain.errors import InvalidInput, MainspringError
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.expressions.condition import parse_bounded
 from mainspring.domain.run import Header, HttpAction, Outcome, Request, Run, RunStatus, RunTrigger
 from mainspring.domain.target import check_header, check_url
 from mainspring.domain.text import sanitised_view
-from mainspring.ports.outbound import Caller, Ids
+from mainspring.ports.outbound import Caller, Ids, Vault
 from mainspring.ports.stores import Stores
 from mainspring.ports.workflows import Intent
 from mainspring.workers.effects.hint import HintHandler
+from mainspring.workers.effects.secrets import StepSecrets
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.model import Idempotency
 
@@ -28,7 +30,10 @@ BODY_CAP = 60_000  # bytes: what fits into the context of an execution
 # Error codes of calls that ended before the request can have arrived.
 NEVER_SENT = frozenset(
     {"dns", "connect", "tls", "blocked_address", "blocked", "signing", "invalid_request", "no_endpoint", "mail"}
+    | {"secret", "connection", "token", "proxy", "template"}
 )
+
+NOT_SHOWN = "the request is invalid once its secrets are filled in: they have characters that are not allowed there"
 
 Ending = tuple[str, dict[str, object]]
 
@@ -41,21 +46,36 @@ class EffectHandler(Protocol):
 class CallHandler:
     """An HTTP request through the guarded caller, signed if the tenant signs; the key is its `webhook-id`."""
 
-    def __init__(self, stores: Stores, caller: Caller, allow_ports: frozenset[int] = frozenset()) -> None:
+    def __init__(self, stores: Stores, caller: Caller, vault: Vault, allow_ports: frozenset[int] = frozenset()) -> None:
         self._stores = stores
         self._caller = caller
+        self._secrets = StepSecrets(vault)
         self._allow_ports = allow_ports
 
     async def run(self, intent: Intent) -> Ending:
         try:
-            action = action_of(intent, self._allow_ports)
+            wanted, opened = self._secrets.opened(intent)
+        except MainspringError as fault:
+            return "failure", {"code": "secret", "error": str(fault)}
+        try:
+            action = action_of(replace(intent, request=wanted), self._allow_ports)
         except InvalidInput as fault:
-            return "failure", {"code": "invalid_request", "error": str(fault)}
+            return "failure", {"code": "invalid_request", "error": NOT_SHOWN if opened else str(fault)}
         tenant = await self._stores.endpoints.tenant(intent.tenant_id)
         now = await self._stores.schedule.now()
         keys = tenant.signing_keys if tenant else ()
-        request = Request(intent.tenant_id, intent.execution_id, intent.key, now, intent.attempt, action, keys)
-        return ending_of(await self._caller.call(request), intent)
+        request = Request(
+            intent.tenant_id, intent.execution_id, intent.key, now, intent.attempt, action, keys, hidden=opened
+        )
+        outcome = await self._caller.call(request)
+        ending, data = ending_of(outcome, intent)
+        if ending != "success":
+            return ending, data
+        try:
+            result = cast("dict[str, object]", data["result"])
+            return ending, {"result": self._secrets.sealed(intent, outcome, result)}
+        except InvalidInput as fault:
+            return "failure", {"code": "no_secret", "error": str(fault)}
 
 
 class EndpointHandler:
@@ -76,9 +96,11 @@ class EndpointHandler:
         tenant = await self._stores.endpoints.tenant(intent.tenant_id)
         now = await self._stores.schedule.now()
         keys = tenant.signing_keys if tenant else ()
-        outcome = await self._caller.call(
-            Request(intent.tenant_id, endpoint.id, intent.key, now, intent.attempt, endpoint.action, keys)
-        )
+        request = Request(
+            intent.tenant_id, endpoint.id, intent.key, now, intent.attempt, endpoint.action, keys,
+            endpoint=endpoint.name, job=endpoint.job,
+        )  # fmt: skip
+        outcome = await self._caller.call(request)
         run = Run(
             self._ids.new("run", now), intent.tenant_id, endpoint.id, now, intent.attempt, RunTrigger.MANUAL,
             "workflow", outcome.status, now, None, self._worker, now + timedelta(milliseconds=outcome.duration_ms),
@@ -111,11 +133,17 @@ class EmailHandler:
 
 
 def handlers_of(
-    stores: Stores, caller: Caller, mailer: EffectMailer, ids: Ids, worker: str, allow_ports: frozenset[int]
+    stores: Stores,
+    caller: Caller,
+    mailer: EffectMailer,
+    ids: Ids,
+    vault: Vault,
+    worker: str,
+    allow_ports: frozenset[int],
 ) -> dict[str, EffectHandler]:
     """All handlers by the kind of effect; those of email by channel."""
     return {
-        "call": CallHandler(stores, caller, allow_ports),
+        "call": CallHandler(stores, caller, vault, allow_ports),
         "endpoint": EndpointHandler(stores, caller, ids, worker),
         "hint": HintHandler(stores),
         "smtp": EmailHandler(mailer),
@@ -125,7 +153,9 @@ def handlers_of(
 def action_of(intent: Intent, allow_ports: frozenset[int]) -> HttpAction:
     """The request to send; checked again because its templates now have values."""
     wanted = intent.request
-    url = check_url(str(wanted.get("url", "")), allow_ports).url
+    url, connection = str(wanted.get("url", "")), str(wanted.get("connection") or "")
+    if not connection:
+        url = check_url(url, allow_ports).url  # with a connection the caller completes and checks it
     given = cast("Mapping[str, str]", wanted.get("headers") or {})
     headers = [Header(name, text) for name, text in given.items()]
     names = {name.lower() for name in given}
@@ -141,7 +171,7 @@ def action_of(intent: Intent, allow_ports: frozenset[int]) -> HttpAction:
     return HttpAction(
         url=url, method=str(wanted.get("method", "POST")), headers=tuple(headers), body=body,
         timeout_ms=intent.timeout_ms, body_cap=BODY_CAP,
-        accept_codes=tuple(cast("list[int]", wanted.get("accept_codes") or [])),
+        accept_codes=tuple(cast("list[int]", wanted.get("accept_codes") or [])), connection=connection,
     )  # fmt: skip
 
 

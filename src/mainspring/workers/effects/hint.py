@@ -1,5 +1,6 @@
 """Handle a `hint` step: advice to an endpoint's schedule, within the limits of all advice."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
 
@@ -34,15 +35,15 @@ class HintHandler:
         name = str(intent.request.get("endpoint", ""))
         endpoint = await self._stores.endpoints.endpoint(intent.tenant_id, name)
         if endpoint is None or endpoint.archived_at is not None:
-            error = f"endpoint {name!r} does not exist any more; create it, then retry"
-            return "failure", {"code": "no_endpoint", "error": error}
+            return _gone(name)
         author = f"execution:{intent.execution_id}"
         tenant = await self._stores.endpoints.tenant(intent.tenant_id)
         try:
             if tenant is not None:
                 check_minimum(cast("int | None", intent.request.get("interval_ms")), tenant)
-            mode = mode_of(await self._stores.planner.modes(), intent.tenant_id, endpoint.id)
-            (change,), refusal = await self._advise(intent, endpoint.id, author, mode)
+            change, mode, refusal = await self._advise(intent, endpoint, author)
+            if change is None:
+                return _gone(name)
             if refusal:
                 return "failure", {"code": AdviceRefused.code, "error": refusal}
         except StoreUnavailable:
@@ -59,11 +60,13 @@ class HintHandler:
             result |= {"applied": False, "mode": mode, "proposal": proposal}
         return "success", {"result": result}
 
-    async def _advise(self, intent: Intent, endpoint_id: str, author: str, mode: str) -> tuple[list[Change], str]:
-        refusal = ""
+    async def _advise(self, intent: Intent, endpoint: Endpoint, author: str) -> tuple[Change | None, str, str]:
+        """The change, the mode that applied, and why it was refused."""
+        mode = refusal = ""
 
-        def act(each: Endpoint, now: datetime) -> Change:
-            nonlocal refusal
+        def act(each: Endpoint, modes: Mapping[str, str], now: datetime) -> Change:
+            nonlocal mode, refusal
+            mode = mode_of(modes, intent.tenant_id, each.id)
             try:
                 if mode == ASK:
                     return propose_for_step(intent.request, each, now, intent.execution_id, CRON)
@@ -74,4 +77,10 @@ class HintHandler:
                     return Change(each)
                 return note_refusal(each, author, step_in_words(intent.request), refusal, now)
 
-        return await self._stores.endpoints.change_endpoints(intent.tenant_id, [endpoint_id], act), refusal
+        change = await self._stores.planner.commit_advice(intent.tenant_id, endpoint.id, act)
+        return change, mode, refusal
+
+
+def _gone(name: str) -> Ending:
+    error = f"endpoint {name!r} does not exist any more; create it, then retry"
+    return "failure", {"code": "no_endpoint", "error": error}

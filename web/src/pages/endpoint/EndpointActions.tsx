@@ -27,9 +27,10 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
   });
   if (endpoint.status === "archived" && !mayWrite) return null;
   const isArchived = endpoint.status === "archived";
+  const isCalled = endpoint.kind !== "heartbeat"; // which calls nothing and waits for pings
   return (
     <>
-      {mayRun && !isArchived && (
+      {mayRun && !isArchived && isCalled && (
         <Button
           leftSection={<IconPlayerPlay size={16} />}
           loading={run.isPending}
@@ -60,7 +61,7 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          {mayRun && !isArchived && <Menu.Item onClick={() => setAsked("test")}>Test call…</Menu.Item>}
+          {mayRun && !isArchived && isCalled && <Menu.Item onClick={() => setAsked("test")}>Test call…</Menu.Item>}
           {mayRun && !isArchived && (
             <Menu.Item onClick={() => reset.mutate(undefined)} disabled={!endpoint.failure_count}>
               Reset failures

@@ -1,5 +1,5 @@
 /** What a save would change, run by run, before it is made. */
-import { Badge, Group, Stack, Table, Text } from "@mantine/core";
+import { Badge, Code, Group, Stack, Table, Text } from "@mantine/core";
 import type { EndpointRehearsed } from "../../api/types";
 import { inFull } from "../../time/format";
 import { useTimeMode } from "../../time/When";
@@ -61,6 +61,31 @@ export function SavePreview({ rehearsed, isNew }: { rehearsed: EndpointRehearsed
           ))}
         </Table.Tbody>
       </Table>
+      {rehearsed.templates && <Templates templates={rehearsed.templates} />}
+    </Stack>
+  );
+}
+
+/** The texts of the next run with their templates filled in, or why that fails. */
+function Templates({ templates }: { templates: NonNullable<EndpointRehearsed["templates"]> }) {
+  return (
+    <Stack gap={4}>
+      <Text size="sm" fw={600}>
+        Texts of the next run
+      </Text>
+      {templates.fault && (
+        <Text size="sm" c="red">
+          {templates.fault}
+        </Text>
+      )}
+      {templates.texts.map(({ name, text }) => (
+        <div key={name}>
+          <Text size="xs" c="dimmed">
+            {name}
+          </Text>
+          <Code block>{text}</Code>
+        </div>
+      ))}
     </Stack>
   );
 }
@@ -68,7 +93,7 @@ export function SavePreview({ rehearsed, isNew }: { rehearsed: EndpointRehearsed
 function Instant({ at }: { at: string | undefined }) {
   const { mode } = useTimeMode();
   return at ? (
-    <time dateTime={at} className="nowrap tabular">
+    <time dateTime={at} className="tabular">
       {inFull(at, mode)}
     </time>
   ) : (

@@ -15,13 +15,27 @@ import {
   TextInput,
 } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
-import { type Draft, type Field, type HeaderDraft, sendsBody } from "./draft";
+import type { Kind } from "../../api/types";
+import { CalendarInput } from "../../parts/CalendarInput";
+import { type Draft, type Field, type HeaderDraft, hasShift, sendsBody } from "./draft";
+import { KindFields } from "./KindFields";
 
 export const MONO = { input: { fontFamily: "var(--mantine-font-family-monospace)" } };
 
 const FIELDS: Record<string, Field[]> = {
-  request: ["headers", "body", "timeout", "redirects_max", "body_cap"],
-  success: ["accept_codes", "condition"],
+  request: ["headers", "environment", "body", "literal", "timeout", "redirects_max", "body_cap"],
+  success: [
+    "completes",
+    "callback_timeout",
+    "accept_codes",
+    "contains",
+    "matches",
+    "warn_days",
+    "fail_days",
+    "condition",
+  ],
+  retry: ["retry", "confirm"],
+  calendars: ["except", "only", "shift"],
   limits: [
     "min_interval",
     "max_interval",
@@ -42,8 +56,41 @@ export const sectionsOf = (fields: string[]): string[] =>
     .filter(([, held]) => held.some((each) => fields.includes(each)))
     .map(([section]) => section);
 
+const COMPLETIONS = [
+  { value: "response", label: "The response" },
+  { value: "callback", label: "A callback, after the target answered 202" },
+];
+
+type CompletionProps = Pick<Props, "draft" | "set" | "text"> & { field: (name: Field) => object };
+
+/** What ends a run, and for how long a target that reports later may be silent. */
+function Completion({ draft, set, text, field }: CompletionProps) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      <Select
+        label="Completed by"
+        description="Long work reports to the URL in the header Mainspring-Callback-Url"
+        data={COMPLETIONS}
+        value={draft.completes}
+        allowDeselect={false}
+        onChange={(value) => set({ completes: value ?? "response" })}
+        {...field("completes")}
+      />
+      {draft.completes === "callback" && (
+        <TextInput
+          label="Callback timeout"
+          description="How long a run may go without a report, up to 30d"
+          {...text("callbackTimeout")}
+          {...field("callback_timeout")}
+        />
+      )}
+    </SimpleGrid>
+  );
+}
+
 type Props = {
   draft: Draft;
+  kind: Kind | undefined;
   set: (change: Partial<Draft>) => void;
   text: (name: keyof Draft) => object;
   of: (field: string) => string | undefined;
@@ -51,18 +98,38 @@ type Props = {
   setOpened: (sections: string[]) => void;
 };
 
-export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
+export function Sections({ draft, kind, set, text, of, opened, setOpened }: Props) {
   const field = (name: Field) => ({ error: of(name), "data-field": name });
+  const isHttp = draft.kind === "http";
+  const has = (key: Field) => kind?.fields.some((each) => each.key === key) ?? false;
+  const hasVariables = has("environment");
+  const hasTemplates = has("literal");
   return (
     <Accordion variant="contained" multiple value={opened} onChange={setOpened} transitionDuration={0}>
       <Accordion.Item value="request">
-        <Accordion.Control>Request headers, body and timeout</Accordion.Control>
+        <Accordion.Control>
+          {isHttp
+            ? "Request headers, body and timeout"
+            : has("body")
+              ? "Message, headers, password and timeout"
+              : hasVariables
+                ? "Variables, timeout and stored result"
+                : "Timeout and stored result"}
+        </Accordion.Control>
         <Accordion.Panel>
           <Stack>
-            <Headers draft={draft} set={set} error={of("headers")} />
-            {sendsBody(draft) && (
+            {has("headers") && <Pairs word="header" field="headers" draft={draft} set={set} error={of("headers")} />}
+            {has("headers") && !isHttp && (
+              <Text size="xs" c="dimmed">
+                {kind?.fields.find((each) => each.key === "headers")?.about}
+              </Text>
+            )}
+            {hasVariables && (
+              <Pairs word="variable" field="environment" draft={draft} set={set} error={of("environment")} />
+            )}
+            {has("body") && sendsBody(draft) && (
               <Textarea
-                label="Body"
+                label={isHttp ? "Body" : "Message"}
                 autosize
                 minRows={3}
                 maxRows={14}
@@ -71,17 +138,28 @@ export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
                 {...field("body")}
               />
             )}
+            {hasTemplates && (
+              <Switch
+                label="Send texts as they are"
+                description='Off: {{ date(slot.time, "Europe/Berlin") }} and other templates are filled in for each run.'
+                checked={draft.literal}
+                onChange={(event) => set({ literal: event.currentTarget.checked })}
+                {...field("literal")}
+              />
+            )}
             <SimpleGrid cols={{ base: 1, xs: 3 }}>
               <TextInput label="Timeout" description="30s, 5m" {...text("timeout")} {...field("timeout")} />
+              {isHttp && (
+                <TextInput
+                  label="Redirects"
+                  description="Maximum number to follow"
+                  inputMode="numeric"
+                  {...text("redirectsMax")}
+                  {...field("redirects_max")}
+                />
+              )}
               <TextInput
-                label="Redirects"
-                description="Maximum number to follow"
-                inputMode="numeric"
-                {...text("redirectsMax")}
-                {...field("redirects_max")}
-              />
-              <TextInput
-                label="Stored response size"
+                label={isHttp ? "Stored response size" : "Stored result size"}
                 description="In bytes"
                 inputMode="numeric"
                 {...text("bodyCap")}
@@ -92,18 +170,26 @@ export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
         </Accordion.Panel>
       </Accordion.Item>
       <Accordion.Item value="success">
-        <Accordion.Control>Success condition</Accordion.Control>
+        <Accordion.Control>{isHttp ? "Completion and success condition" : "Success condition"}</Accordion.Control>
         <Accordion.Panel>
           <Stack>
-            <TextInput
-              label="Status codes"
-              description="Comma-separated; any 2xx if empty"
-              {...text("acceptCodes")}
-              {...field("accept_codes")}
-            />
+            {isHttp && <Completion draft={draft} set={set} text={text} field={field} />}
+            {isHttp && (
+              <TextInput
+                label="Status codes"
+                description="Comma-separated; any 2xx if empty"
+                {...text("acceptCodes")}
+                {...field("accept_codes")}
+              />
+            )}
+            {isHttp && <KindFields kind={kind} draft={draft} set={set} of={of} />}
             <TextInput
               label="Condition"
-              description="CEL over status_code, headers, body and duration_ms, as in body.ok == true"
+              description={
+                isHttp
+                  ? "CEL over status_code, headers, body, tls and duration_ms, as in body.ok == true"
+                  : `CEL over ${(kind?.facts ?? []).map((fact) => fact.name).join(", ")} and duration_ms`
+              }
               styles={MONO}
               {...text("condition")}
               {...field("condition")}
@@ -111,6 +197,20 @@ export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
           </Stack>
         </Accordion.Panel>
       </Accordion.Item>
+      <Accordion.Item value="retry">
+        <Accordion.Control>Retries</Accordion.Control>
+        <Accordion.Panel>
+          <Retries draft={draft} set={set} text={text} of={of} />
+        </Accordion.Panel>
+      </Accordion.Item>
+      {draft.timing !== "once" && (
+        <Accordion.Item value="calendars">
+          <Accordion.Control>Calendars</Accordion.Control>
+          <Accordion.Panel>
+            <CalendarFields draft={draft} set={set} text={text} field={field} />
+          </Accordion.Panel>
+        </Accordion.Item>
+      )}
       <Accordion.Item value="limits">
         <Accordion.Control>Limits, failures and missed runs</Accordion.Control>
         <Accordion.Panel>
@@ -124,6 +224,49 @@ export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
 type LimitsProps = Pick<Props, "draft" | "set" | "text"> & {
   field: (name: Field) => { error: string | undefined; "data-field": string };
 };
+
+function CalendarFields({ draft, set, text, field }: LimitsProps) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      <CalendarInput
+        label="Except"
+        description="No runs on the days of this calendar"
+        value={draft.except}
+        set={(name) => set({ except: name })}
+        {...field("except")}
+      />
+      <CalendarInput
+        label="Only"
+        description="Runs only on the days of this calendar"
+        value={draft.only}
+        set={(name) => set({ only: name })}
+        {...field("only")}
+      />
+      {draft.timing === "interval" && (draft.except || draft.only) && (
+        <TextInput
+          label="Time zone"
+          description="In which a day begins and ends"
+          {...text("timezone")}
+          {...field("timezone")}
+        />
+      )}
+      {hasShift(draft) && (
+        <Select
+          label="On an excluded day"
+          value={draft.shift}
+          onChange={(shift) => set({ shift: shift ?? "skip" })}
+          allowDeselect={false}
+          {...field("shift")}
+          data={[
+            { value: "skip", label: "Skip the run" },
+            { value: "next_business_day", label: "Run on the next allowed day" },
+            { value: "previous_business_day", label: "Run on the previous allowed day" },
+          ]}
+        />
+      )}
+    </SimpleGrid>
+  );
+}
 
 function Limits({ draft, set, text, field }: LimitsProps) {
   return (
@@ -162,6 +305,7 @@ function Limits({ draft, set, text, field }: LimitsProps) {
           data={[
             { value: "default", label: "Double the interval, up to 32 times" },
             { value: "monitor", label: "Monitor: back off up to one hour" },
+            { value: "none", label: "Keep the interval" },
           ]}
         />
         <Select
@@ -222,7 +366,76 @@ function Limits({ draft, set, text, field }: LimitsProps) {
   );
 }
 
-function Headers({ draft, set, error }: { draft: Draft; set: Props["set"]; error: string | undefined }) {
+function Retries({ draft, set, text, of }: Pick<Props, "draft" | "set" | "text" | "of">) {
+  const part = (name: string) => {
+    const error = of(`retry/${name}`);
+    return { error, "data-field": error ? "retry" : undefined }; // the first one that is wrong is shown
+  };
+  return (
+    <Stack>
+      <TextInput
+        label="Confirm failures"
+        description="How often a failing check is made before it counts as failed, for example 3 within 20s"
+        {...text("confirm")}
+        error={of("confirm")}
+        data-field="confirm"
+      />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <TextInput
+          label="Attempts"
+          description="Per run, including the first; 1: no retry"
+          inputMode="numeric"
+          {...text("retryAttempts")}
+          {...part("attempts")}
+        />
+        <TextInput
+          label="Delay"
+          description="Before the second attempt, for example 5m"
+          {...text("retryDelay")}
+          {...part("delay")}
+        />
+        <TextInput
+          label="Delay factor"
+          description="Multiplies each further delay"
+          inputMode="numeric"
+          {...text("retryFactor")}
+          {...part("factor")}
+        />
+        <TextInput
+          label="Maximum delay"
+          description="For example 1h"
+          {...text("retryMaxDelay")}
+          {...part("max_delay")}
+        />
+      </SimpleGrid>
+      <Checkbox.Group
+        label="Failures to retry"
+        value={draft.retryOn}
+        onChange={(retryOn) => set({ retryOn })}
+        {...part("on")}
+      >
+        <Group mt="xs">
+          <Checkbox value="timeout" label="timeout" />
+          <Checkbox value="connect" label="no connection" />
+          <Checkbox value="5xx" label="HTTP 5xx" />
+          <Checkbox value="rate_limit" label="HTTP 429" />
+          <Checkbox value="4xx" label="other HTTP 4xx" />
+          <Checkbox value="condition" label="false condition" />
+          <Checkbox value="other" label="other failures" />
+        </Group>
+      </Checkbox.Group>
+    </Stack>
+  );
+}
+
+type PairsProps = Pick<Props, "draft" | "set"> & {
+  word: "header" | "variable";
+  field: "headers" | "environment";
+  error: string | undefined;
+};
+
+function Pairs({ word, field, draft, set, error }: PairsProps) {
+  const title = word === "header" ? "Header" : "Variable";
   const change = (place: number, part: Partial<HeaderDraft>) =>
     set({ headers: draft.headers.map((each, at) => (at === place ? { ...each, ...part } : each)) });
   const faulty = Math.max(
@@ -230,24 +443,24 @@ function Headers({ draft, set, error }: { draft: Draft; set: Props["set"]; error
     draft.headers.findIndex((each) => each.secret && !each.value),
   ); // where an error leads to
   return (
-    <Fieldset legend="Headers" variant="unstyled">
+    <Fieldset legend={`${title}s`} variant="unstyled">
       <Stack gap="xs">
         {draft.headers.map((header, place) => (
           <Group key={place} gap="xs">
             <TextInput
               placeholder="Name"
-              aria-label="Header name"
+              aria-label={`${title} name`}
               value={header.name}
               style={{ flex: 1, minWidth: 120 }}
               onChange={(event) => change(place, { name: event.currentTarget.value })}
             />
             <TextInput
               placeholder={header.secret ? "Secret value" : "Value"}
-              aria-label="Header value"
+              aria-label={`${title} value`}
               value={header.value}
               style={{ flex: 2, minWidth: 120 }}
               error={!!error && place === faulty}
-              {...(place === faulty ? { "data-field": "headers" } : {})}
+              {...(place === faulty ? { "data-field": field } : {})}
               onChange={(event) => change(place, { value: event.currentTarget.value })}
             />
             <Checkbox
@@ -258,7 +471,7 @@ function Headers({ draft, set, error }: { draft: Draft; set: Props["set"]; error
             <ActionIcon
               variant="subtle"
               color="gray"
-              aria-label="Remove header"
+              aria-label={`Remove ${word}`}
               onClick={() => set({ headers: draft.headers.filter((_, at) => at !== place) })}
             >
               <IconTrash size={16} />
@@ -277,7 +490,7 @@ function Headers({ draft, set, error }: { draft: Draft; set: Props["set"]; error
           style={{ alignSelf: "flex-start" }}
           onClick={() => set({ headers: [...draft.headers, { name: "", value: "", secret: false }] })}
         >
-          Add header
+          Add {word}
         </Button>
       </Stack>
     </Fieldset>

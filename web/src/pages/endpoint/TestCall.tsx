@@ -57,11 +57,8 @@ export function TestCall({ endpoint, close }: { endpoint: Endpoint; close: () =>
     <Dialog onClose={close} title={`Test call to ${endpoint.name}`} size="lg">
       <Stack>
         <Text size="sm" className="breaks">
-          The server calls{" "}
-          <span className="mono">
-            {endpoint.method} {endpoint.url}
-          </span>{" "}
-          once. The call is recorded as a test and does not change the schedule.
+          The server calls <span className="mono">{endpoint.target}</span> once. The call is recorded as a test and does
+          not change the schedule.
         </Text>
         {test.error ? <Failed fault={test.error} /> : null}
         {run && <CallOutcome outcome={run} />}

@@ -148,14 +148,10 @@ function InForce({ changed }: { changed: Change[] }) {
                     {each.endpoint.name}
                   </AnchorLink>
                 </Table.Td>
-                <Table.Td data-label="Runs" miw={100}>
-                  {each.runs}
-                </Table.Td>
-                <Table.Td data-label="Instead of" miw={120}>
-                  {scheduleWords(each.endpoint)}
-                </Table.Td>
+                <Table.Td data-label="Runs">{each.runs}</Table.Td>
+                <Table.Td data-label="Instead of">{scheduleWords(each.endpoint)}</Table.Td>
                 <Table.Td data-label="Until">{each.until}</Table.Td>
-                <Table.Td data-label="By" miw={140} maw={360}>
+                <Table.Td data-label="By" miw={110} maw={360}>
                   <div>
                     <Text size="sm" className="breaks">
                       {actorWords(each.author)}

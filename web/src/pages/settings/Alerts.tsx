@@ -261,7 +261,7 @@ function draftOf(alert?: Alert) {
   return {
     name: alert?.name ?? "",
     to: alert?.to ?? [],
-    kinds: alert?.kinds ?? ["failing", "recovered", "parked"],
+    kinds: alert?.kinds ?? ["failing", "recovered", "parked", "expiring"],
     failures: alert?.failures ?? 3,
     cooldown: alert ? duration(alert.cooldown_ms) : "0s",
     quiet: alert?.quiet ?? "",

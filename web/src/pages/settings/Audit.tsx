@@ -80,20 +80,20 @@ export function Audit() {
                 <Table.Td className="stack-title nowrap">
                   <When at={entry.at} />
                 </Table.Td>
-                <Table.Td data-label="Who" className="breaks" miw={150}>
+                <Table.Td data-label="Who" className="breaks" miw={110}>
                   {actorWords(entry.actor)}
                 </Table.Td>
                 <Table.Td data-label="Action">
                   <div>
                     <div>{phraseOf(entry.act)}</div>
-                    <div className="small mono">{entry.act}</div>
+                    <div className="small mono breaks">{entry.act}</div>
                     <div className="small breaks">{auditWords(entry.detail)}</div>
                   </div>
                 </Table.Td>
                 <Table.Td data-label="Subject" className="breaks">
                   <Subject entry={entry} />
                 </Table.Td>
-                <Table.Td data-label="From" className="mono">
+                <Table.Td data-label="From" className="mono breaks" miw={90}>
                   {entry.address ?? "–"}
                 </Table.Td>
               </Table.Tr>

@@ -19,6 +19,7 @@ import { asProblem } from "../../api/client";
 import { type Webhook, webhookActs, webhooksQuery } from "../../api/notifications";
 import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
+import { ConnectionInput } from "../../parts/ConnectionInput";
 import { Dialog } from "../../parts/Dialog";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
@@ -277,7 +278,8 @@ function WebhookForm({
   const [name, setName] = useState(webhook?.name ?? "");
   const [types, setTypes] = useState<string[]>((webhook?.types ?? []).filter((type) => type !== "*"));
   const [description, setDescription] = useState(webhook?.description ?? "");
-  const request = { url, name, types, description, enabled: webhook?.enabled ?? true };
+  const [connection, setConnection] = useState(webhook?.connection ?? "");
+  const request = { url, name, types, description, connection, enabled: webhook?.enabled ?? true };
   const save = useAction(() => (webhook ? webhookActs.update(webhook.id, request) : webhookActs.create(request)), {
     done: "Saved",
     quiet: true,
@@ -299,13 +301,14 @@ function WebhookForm({
           <TextInput
             label="URL"
             required
-            type="url"
-            placeholder="https://example.com/hook"
+            type={connection ? "text" : "url"}
+            placeholder={connection ? "/hook" : "https://example.com/hook"}
             value={url}
             onChange={(event) => setUrl(event.currentTarget.value)}
             error={fault?.of("url")}
             data-autofocus
           />
+          <ConnectionInput value={connection} set={setConnection} error={fault?.of("connection")} />
           <TextInput
             label="Name"
             description="Uses the host name if empty"

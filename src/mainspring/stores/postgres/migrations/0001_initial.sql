@@ -115,6 +115,7 @@ CREATE TABLE schedule (
     lost_count  bigint NOT NULL,
     last_run_at timestamptz,
     last_status text COLLATE "C" NOT NULL,
+    lot         int GENERATED ALWAYS AS (hashtext(id)) STORED,  -- the order of those that are due at the same instant
 
     -- When a worker may reach for it: when its lease is over, or when it is due or asked for.
     claimable_at timestamptz GENERATED ALWAYS AS
@@ -133,10 +134,14 @@ CREATE TABLE schedule (
     CHECK ((hint_one_shot_at IS NULL) = (hint_one_shot_expires_at IS NULL)),
     CHECK (hint_one_shot_at <= hint_one_shot_expires_at)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
-CREATE INDEX schedule_claimable ON schedule (tenant_id, claimable_at) WHERE claimable_at IS NOT NULL;
-CREATE INDEX schedule_leased ON schedule (tenant_id, host) WHERE lease_until IS NOT NULL;
+CREATE INDEX schedule_claimable ON schedule (claimable_at, lot) WHERE claimable_at IS NOT NULL;
+CREATE INDEX schedule_upcoming ON schedule (tenant_id, claimable_at) WHERE claimable_at IS NOT NULL;  -- lists of a tenant
+CREATE INDEX schedule_leased ON schedule (tenant_id) WHERE lease_until IS NOT NULL;
+CREATE INDEX schedule_flight ON schedule (host) WHERE lease_until IS NOT NULL;
 CREATE INDEX schedule_hinted ON schedule (hint_expires_at) WHERE hint_expires_at IS NOT NULL;
 
+-- Runs are partitioned by their ids, which begin with the time: a run is looked up in one partition, and a partition past
+-- its retention is dropped. Partitions are tables with room to end a run in the page it started in; see `make_partition`.
 CREATE TABLE run (
     id           text COLLATE "C" NOT NULL,
     tenant_id    text COLLATE "C" NOT NULL,
@@ -164,23 +169,24 @@ CREATE TABLE run (
     body_seen      bigint NOT NULL DEFAULT 0,
     body           bytea,
     PRIMARY KEY (tenant_id, id)
-) WITH (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.05);  -- room to end a run in the page it started in
+) PARTITION BY RANGE (id);
 CREATE INDEX run_by_endpoint ON run (endpoint_id, id);
 
 -- Events are read in the order of `seq`, one row for all events of a tenant in one transaction. Sequence numbers are
 -- not handed out in commit order, so a reader stops before the oldest writer of events that has not ended.
--- `tx` is a constant; it is a column because the order of rows was once that of transactions.
+-- Each partition has 2^30 numbers. `begin_event_partition` continues in the next one, long before they are used up.
+CREATE SEQUENCE event_seq_seq;
 CREATE TABLE event (
-    tx        xid8 NOT NULL DEFAULT '1000000000000000',
-    seq       bigint GENERATED ALWAYS AS IDENTITY,
+    seq       bigint NOT NULL DEFAULT nextval('event_seq_seq'),
     tenant_id text COLLATE "C" NOT NULL,
     at        timestamptz NOT NULL,
     events    text COLLATE "C" NOT NULL,
-    PRIMARY KEY (tx, seq)
-);
-CREATE INDEX event_by_tenant ON event (tenant_id, tx, seq);
+    PRIMARY KEY (seq)
+) PARTITION BY RANGE (seq);
+ALTER SEQUENCE event_seq_seq OWNED BY event.seq;
+CREATE INDEX event_by_tenant ON event (tenant_id, seq);
 -- What rules would have done in shadow mode, without going through everything else that happened.
-CREATE INDEX event_in_shadow ON event (tenant_id, tx, seq) WHERE strpos(events, '"shadow":true') > 0;
+CREATE INDEX event_in_shadow ON event (tenant_id, seq) WHERE strpos(events, '"shadow":true') > 0;
 
 -- The writer holds a shared advisory lock until its transaction ends. The key is the newest number at that time: the
 -- numbers of its rows are greater. A trigger for the statement runs before the first number is drawn, whoever inserts.
@@ -250,32 +256,62 @@ CREATE TABLE host_rate (
     paid_until timestamptz NOT NULL
 );
 
+-- How many more runs of a tenant may start, by the cap (NULL: it need not be counted) and by the quota of the month.
+CREATE FUNCTION tenant_room(tenant_id text, per_tenant bigint, seen_at timestamptz, quota bigint, this_month text)
+RETURNS bigint VOLATILE LANGUAGE sql AS $$
+    SELECT LEAST(
+        CASE WHEN $2 IS NOT NULL THEN $2 - (SELECT COUNT(*) FROM (
+            SELECT FROM schedule AS held WHERE held.tenant_id = $1 AND lease_until IS NOT NULL AND lease_until > $3
+            LIMIT $2) AS flight) END,
+        CASE WHEN $4 IS NOT NULL THEN $4 - (
+            SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = $1 AND month = $5) END)
+$$;
+
 -- Whether a claim that was decided without the claim lock (`turn`) may be written: what it read is at most two seconds
--- old, and caps and quotas still have room. The function takes the lock for the rest of the transaction and counts
--- again: a function that may write sees what was committed until it is called, while the statement that calls it sees
--- only what was committed when it began.
-CREATE FUNCTION claims_fit(turn bigint, at timestamptz, seen_at timestamptz, this_month text, tenants text[], hosts text[],
-                           host_caps bigint[], per_tenant bigint)
+-- old, and caps and quotas still have room. The function takes locks for the rest of the transaction and counts again:
+-- a function that may write sees what was committed until it is called, while the statement that calls it sees only
+-- what was committed when it began.
+-- The claim lock is shared: claims under it alone exclude all others. The lanes of the hosts are its own, so caps of hosts
+-- hold. A tenant crosses lanes. It is shared by as many workers as there are (`shares`): each may take that part of what is
+-- left, and who takes more has the tenant alone.
+CREATE FUNCTION claims_fit(turn bigint, lane_class int, at timestamptz, seen_at timestamptz, this_month text, tenants text[],
+                           hosts text[], lanes int[], host_caps bigint[], per_tenant bigint, shares bigint)
 RETURNS boolean VOLATILE LANGUAGE plpgsql AS $$
+DECLARE
+    lane int;
+    new record;
 BEGIN
-    IF at > seen_at + interval '2 seconds' OR NOT pg_try_advisory_xact_lock(turn) THEN
+    IF at > seen_at + interval '2 seconds' OR NOT pg_try_advisory_xact_lock_shared(turn) THEN
         RETURN false;
     END IF;
-    RETURN NOT EXISTS (
-        WITH held AS (
-            SELECT tenant_id, host, 0 AS wanted, NULL::bigint AS cap
-            FROM schedule WHERE lease_until IS NOT NULL AND lease_until > seen_at
-            UNION ALL
-            SELECT tenant_id, host, 1, cap FROM unnest(tenants, hosts, host_caps) AS new (tenant_id, host, cap)
-        )
-        SELECT FROM held GROUP BY tenant_id HAVING COUNT(*) > per_tenant AND SUM(wanted) > 0
-        UNION ALL
-        SELECT FROM held GROUP BY host HAVING COUNT(*) > MIN(cap)
-        UNION ALL
-        SELECT FROM tenant JOIN unnest(tenants) AS new (tenant_id) ON tenant.id = new.tenant_id
-        WHERE runs_per_month IS NOT NULL GROUP BY tenant.id
-        HAVING COUNT(*) + (SELECT COALESCE(SUM(runs), 0) FROM usage WHERE tenant_id = tenant.id AND month = this_month)
-            > runs_per_month);
+    FOREACH lane IN ARRAY lanes LOOP
+        IF NOT pg_try_advisory_xact_lock(lane_class, lane) THEN
+            RETURN false;
+        END IF;
+    END LOOP;
+    IF EXISTS (
+        SELECT FROM (SELECT host, MIN(cap) AS cap, COUNT(*) AS wanted
+                     FROM unnest(hosts, host_caps) AS called (host, cap) GROUP BY host) AS called
+        WHERE wanted + (SELECT COUNT(*) FROM (
+            SELECT FROM schedule AS held WHERE held.host = called.host AND lease_until IS NOT NULL AND lease_until > seen_at
+            LIMIT cap) AS flight) > cap) THEN
+        RETURN false;
+    END IF;
+    FOR new IN
+        SELECT id, runs_per_month, wanted, (hashtext(id) & 1023) + 1024 AS key FROM tenant JOIN (
+            SELECT named.tenant_id, COUNT(*) AS wanted FROM unnest(tenants) AS named (tenant_id) GROUP BY 1) AS asking ON id = tenant_id
+        WHERE per_tenant IS NOT NULL OR runs_per_month IS NOT NULL ORDER BY key
+    LOOP
+        IF NOT pg_try_advisory_xact_lock_shared(lane_class, new.key) THEN
+            RETURN false;
+        END IF;
+        CONTINUE WHEN new.wanted * shares <= tenant_room(new.id, per_tenant, seen_at, new.runs_per_month, this_month);
+        IF NOT pg_try_advisory_xact_lock(lane_class, new.key)
+           OR new.wanted > tenant_room(new.id, per_tenant, seen_at, new.runs_per_month, this_month) THEN
+            RETURN false;
+        END IF;
+    END LOOP;
+    RETURN true;
 END $$;
 
 -- People and their places in tenants, what proves who they are, and the audit trail.
@@ -781,6 +817,24 @@ CREATE INDEX proposal_by_endpoint ON proposal (endpoint_id, state, expires_at);
 CREATE INDEX proposal_pending ON proposal (expires_at) WHERE state = 'pending';
 CREATE INDEX proposal_decided ON proposal (decided_at) WHERE state <> 'pending';
 
+-- Keys of rows of large tables that changed while the installation moves to another database.
+CREATE TABLE move_change (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    table_name text COLLATE "C" NOT NULL,
+    key        text COLLATE "C" NOT NULL  -- a JSON array
+);
+CREATE FUNCTION record_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('INSERT INTO move_change (table_name, key) SELECT %L, json_build_array(%s)::text FROM changed',
+                   TG_TABLE_NAME, TG_ARGV[0]);
+    RETURN NULL;
+END $$;
+-- What every write is told in a database that an installation has left.
+CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'MS001', MESSAGE = (SELECT value FROM installation WHERE key = 'moved_to');
+END $$;
+
 -- Who may be seen: nobody while mainspring.tenant is not set, all at '*' (the workers), else that tenant. Through a
 -- subquery, so that it is looked up once for a statement and not for every row; as a CASE, which nobody takes for a
 -- filter that leaves one row in two hundred and plans accordingly. FORCE: the owner is who we are.
@@ -798,7 +852,7 @@ $$ DECLARE
 BEGIN
     FOR found IN
         SELECT pg_class.relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid AND attname = 'tenant_id'
-        WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND NOT relrowsecurity
+        WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relrowsecurity
     LOOP
         PERFORM guard_table(found.relname,
             'CASE WHEN (SELECT current_setting(''mainspring.tenant'', true)) = ''*'' THEN true
@@ -806,7 +860,102 @@ BEGIN
     END LOOP;
 END $$;
 
+-- Runs and events are partitioned. This lists their partitions with the bounds of their keys. `is_leaving`: its removal has
+-- begun; without bounds it is a table of its own already.
+CREATE VIEW history_partition AS
+SELECT split_part(relname, '_', 1) AS parent, relname::text AS name, bound[1] COLLATE "C" AS first,
+       bound[2] COLLATE "C" AS upto, COALESCE(inhdetachpending, true) AS is_leaving
+FROM pg_class LEFT JOIN pg_inherits ON inhrelid = pg_class.oid
+LEFT JOIN regexp_match(pg_get_expr(relpartbound, pg_class.oid), $$FROM \('(.*)'\) TO \('(.*)'\)$$) AS bound ON true
+WHERE relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'run'::regclass) AND relkind = 'r'
+  AND relname ~ '^(run_[0-9]{8}_[0-9]{4}|event_[0-9]+)$';
+
+-- The smallest id that a run of this time can have, and the time of an id.
+CREATE FUNCTION run_id_floor(at timestamptz) RETURNS text IMMUTABLE LANGUAGE sql AS
+$$ SELECT 'run_' || lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 12, '0') $$;
+CREATE FUNCTION run_id_time(id text) RETURNS timestamptz IMMUTABLE LANGUAGE sql AS
+$$ SELECT timestamptz 'epoch' + ('x0000' || substr(id, 5, 12))::bit(64)::bigint * interval '1 millisecond' $$;
+
+-- Make a table and attach it when it is complete: that stops nobody who reads or writes the other partitions. Its policy
+-- is the one of its parent, for those who name the partition.
+CREATE FUNCTION make_partition(parent text, name text, first text, upto text, options text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL) WITH (%s)', name, parent, options);
+    PERFORM guard_table(name, pg_get_expr(polqual, polrelid)) FROM pg_policy WHERE polrelid = parent::regclass;
+    EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, first, upto);
+END $$;
+
+-- The functions below act for the owner of the tables, because whoever inserts runs, or removes old ones, need not own
+-- them. Make the partitions of runs that are missing in `count` times `width` from `at` on, around those that exist. Pages
+-- have room to end a run where it started.
+CREATE FUNCTION make_run_partitions(at timestamptz, width interval, count bigint) RETURNS void
+SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE plpgsql AS $$
+DECLARE
+    start   timestamptz := date_bin(width, at, 'epoch');
+    next_id text COLLATE "C" := run_id_floor(start);
+    last_id text COLLATE "C" := run_id_floor(start + count * width);
+    upto_id text COLLATE "C";
+BEGIN
+    PERFORM pg_advisory_xact_lock('run'::regclass::int, 0);
+    WHILE next_id < last_id LOOP
+        SELECT upto INTO upto_id FROM history_partition WHERE parent = 'run' AND first <= next_id AND upto > next_id;
+        IF NOT FOUND THEN
+            SELECT LEAST(run_id_floor(date_bin(width, run_id_time(next_id), 'epoch') + width), MIN(first)) INTO upto_id
+            FROM history_partition WHERE parent = 'run' AND first > next_id;
+            PERFORM make_partition('run', to_char(run_id_time(next_id) AT TIME ZONE 'UTC', '"run_"YYYYMMDD_HH24MI'),
+                next_id, upto_id, 'fillfactor = 40, autovacuum_vacuum_scale_factor = 0.05');
+        END IF;
+        next_id := upto_id;
+    END LOOP;
+END $$;
+
+-- Make the partition that the newest event is in and the two after it, where they are missing.
+CREATE FUNCTION make_event_partitions() RETURNS void
+SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock('run'::regclass::int, 1);
+    PERFORM make_partition('event', 'event_' || number, (number << 30)::text, ((number + 1) << 30)::text,
+                           'autovacuum_vacuum_scale_factor = 0.05')
+    FROM event_seq_seq CROSS JOIN generate_series(last_value >> 30, (last_value >> 30) + 2) AS number
+    WHERE NOT EXISTS (SELECT FROM history_partition WHERE name = 'event_' || number);
+END $$;
+
+-- Continue the numbers of events in the next partition; returns whether it did. It does not while the numbers would come
+-- there by themselves at any moment, or while a transaction is open that wrote events before the present partition began:
+-- readers know the numbers of open transactions within 2^31 (`event_writers`).
+CREATE FUNCTION begin_event_partition() RETURNS boolean
+SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE plpgsql AS $$
+DECLARE
+    newest bigint;
+BEGIN
+    PERFORM make_event_partitions();
+    SELECT last_value INTO newest FROM event_seq_seq;
+    IF newest & 1073741823 > 1000000000 OR EXISTS (SELECT FROM event_writers(newest) WHERE beyond >> 30 < newest >> 30) THEN
+        RETURN false;
+    END IF;
+    PERFORM setval('event_seq_seq', ((newest >> 30) + 1) << 30, false);
+    RETURN true;
+END $$;
+
+-- Remove a partition. The lock is waited for so briefly because whoever comes after a waiting DROP waits with it.
+CREATE FUNCTION drop_partition(partition_name text) RETURNS void
+SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '50ms' LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM history_partition WHERE name = partition_name) THEN
+        EXECUTE format('DROP TABLE IF EXISTS %I', partition_name);
+    END IF;
+END $$;
+
+CREATE FUNCTION analyze_history() RETURNS void
+SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE plpgsql AS $$
+BEGIN
+    ANALYZE run;
+    ANALYZE event;
+END $$;
+
 SELECT guard_tenants();
+SELECT make_event_partitions();
 SELECT guard_table('tenant', '(SELECT NULLIF(current_setting(''mainspring.tenant'', true), '''')) IN (''*'', id)');
 -- What belongs to a row that is guarded is visible to whom that row is visible.
 SELECT guard_table('execution_arrival', '(SELECT current_setting(''mainspring.tenant'', true)) = ''*'' OR EXISTS (SELECT FROM execution WHERE id = execution_id)');

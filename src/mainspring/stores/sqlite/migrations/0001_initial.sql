@@ -134,8 +134,10 @@ CREATE TABLE schedule (
     CHECK ((hint_one_shot_at IS NULL) = (hint_one_shot_expires_at IS NULL)),
     CHECK (hint_one_shot_at <= hint_one_shot_expires_at)
 ) STRICT;
-CREATE INDEX schedule_claimable ON schedule (tenant_id, claimable_at) WHERE claimable_at IS NOT NULL;
-CREATE INDEX schedule_leased ON schedule (tenant_id, host) WHERE lease_until IS NOT NULL;
+CREATE INDEX schedule_claimable ON schedule (claimable_at) WHERE claimable_at IS NOT NULL;
+CREATE INDEX schedule_upcoming ON schedule (tenant_id, claimable_at) WHERE claimable_at IS NOT NULL;  -- lists of a tenant
+CREATE INDEX schedule_leased ON schedule (tenant_id) WHERE lease_until IS NOT NULL;
+CREATE INDEX schedule_flight ON schedule (host) WHERE lease_until IS NOT NULL;
 CREATE INDEX schedule_hinted ON schedule (hint_expires_at) WHERE hint_expires_at IS NOT NULL;
 
 CREATE TABLE run (
@@ -712,3 +714,10 @@ CREATE INDEX proposal_by_tenant ON proposal (tenant_id, created_at, id);
 CREATE INDEX proposal_by_endpoint ON proposal (endpoint_id, state, expires_at);
 CREATE INDEX proposal_pending ON proposal (expires_at) WHERE state = 'pending';
 CREATE INDEX proposal_decided ON proposal (decided_at) WHERE state <> 'pending';
+
+-- Keys of rows of large tables that changed while the installation moves to another database.
+CREATE TABLE move_change (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    table_name TEXT NOT NULL,
+    key        TEXT NOT NULL  -- a JSON array
+) STRICT;

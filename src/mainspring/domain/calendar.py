@@ -1,0 +1,272 @@
+"""Calendars: named sets of days of a tenant, and which days an endpoint may run on by them. Pure.
+
+A calendar has the dates that its owner lists, weekdays, public holidays of a country, and the days of an iCalendar
+text. Holidays and events are found once for some years (`calendar_days.py`) and stored, so that deciding needs no
+package and no parser. The years follow the present: FIRST_YEAR and LAST_YEAR count from it.
+
+An endpoint names its calendars: `except`, `only`, or both. `open_days_of` is what it carries of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from typing import Annotated
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.config_field import About, describe
+from mainspring.domain.endpoint import Endpoint, EndpointConfig
+from mainspring.domain.errors import Conflict, InvalidInput, did_you_mean
+from mainspring.domain.instant import FOREVER
+from mainspring.domain.name import check_name, shown
+from mainspring.domain.schedule.open_days import decode_days, encode_days, local_date
+
+KIND = "calendar"
+CALENDARS_MAX = 100  # per tenant
+DATES_MAX = 1_000  # entries
+LISTED_DAYS_MAX = 5_000  # of all entries, so that a range of a century is refused
+LABEL_MAX = 100
+ICS_MAX = 200_000
+FIRST_YEAR, LAST_YEAR = -1, 5  # from the present year
+RUNNING_OUT_DAYS = 30  # a calendar of `only` with no day after this many is worth a warning
+DESCRIPTION_MAX = 1_000
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+class CalendarConfig(Struct, frozen=True):
+    """What the owner of a calendar decides: the one place that lists its fields. Doors and reference pages follow."""
+
+    dates: Annotated[
+        tuple[str, ...],
+        About(
+            "Dates and ranges, each with a label after a space if it has one.",
+            most=DATES_MAX,
+            examples=("2026-12-24", "2026-12-27..2026-12-31 Works holidays"),
+        ),
+    ] = ()
+    weekdays: Annotated[tuple[str, ...], About("Weekdays that belong to the calendar.", choices=WEEKDAYS)] = ()
+    holidays: Annotated[
+        str,
+        About(
+            "Public holidays of a country, or of a part of it. Needs the extra `holidays`.",
+            most=20,
+            examples=("DE", "DE-BY"),
+        ),
+    ] = ""
+    ics: Annotated[
+        str,
+        About(
+            "Text of an iCalendar file: the days of its events belong to the calendar. Needs the extra `ics`.",
+            most=ICS_MAX,
+            is_payload=True,
+        ),
+    ] = ""
+    description: Annotated[str, About("What the calendar is for.", most=DESCRIPTION_MAX)] = ""
+
+
+CALENDAR_FIELDS = describe(CalendarConfig)
+
+
+class FoundDay(Struct, frozen=True, array_like=True):
+    """A day of a holiday or an event."""
+
+    day: date
+    label: str = ""
+
+
+class Calendar(Struct, frozen=True):
+    id: str
+    tenant_id: str
+    name: str  # fixed: endpoints name it
+    config: CalendarConfig
+    found: tuple[FoundDay, ...]  # of holidays and events, up to the end of `found_until`
+    found_until: int  # a year
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    managed_by: str = ""  # the configuration source that describes it; "": people alone do
+
+
+def check_calendar(given: CalendarConfig) -> CalendarConfig:
+    """The normalised configuration, or InvalidInput that names the field."""
+    fields = {field.name: field for field in CALENDAR_FIELDS}
+    dates = tuple(" ".join(str(each).split()) for each in given.dates)
+    if len(dates) > DATES_MAX:
+        raise InvalidInput(
+            f"{len(dates)} dates are more than {DATES_MAX}; use ranges or several calendars", field="dates"
+        )
+    listed = sum(len(range(first, last + 1)) for first, last, _ in map(read_entry, dates))
+    if listed > LISTED_DAYS_MAX:
+        raise InvalidInput(
+            f"dates have {listed:,} days, more than {LISTED_DAYS_MAX:,}; shorten the ranges, or use weekdays",
+            field="dates",
+        )
+    values = {name: field.checked(getattr(given, name)) for name, field in fields.items()}
+    checked = CalendarConfig(**values | {"dates": dates, "holidays": given.holidays.strip().upper()})
+    if checked == CalendarConfig(description=checked.description):
+        raise InvalidInput("the calendar has no days; give dates, weekdays, holidays or ics", field="dates")
+    return checked
+
+
+def with_fields(config: CalendarConfig, given: Mapping[str, object]) -> CalendarConfig:
+    """The configuration with inputs by key; None restores the default."""
+    values: dict[str, object] = {}
+    for field in CALENDAR_FIELDS:
+        if field.key in given:
+            value = given[field.key]
+            values[field.name] = field.default if value is None else tuple(value) if isinstance(value, list) else value
+    return replace(config, **values)
+
+
+def read_entry(text: str) -> tuple[int, int, str]:
+    """First and last day of an entry of `dates`, and its label."""
+    span, _, label = text.partition(" ")
+    first, dots, last = span.partition("..")
+    try:
+        begin = date.fromisoformat(first).toordinal()
+        end = date.fromisoformat(last).toordinal() if dots else begin
+    except ValueError:
+        raise InvalidInput(
+            f"date '{shown(text)}' is not understood; write 2026-12-24 or 2026-12-24..2027-01-02, and a label after it",
+            field="dates",
+            value=shown(text),
+        ) from None
+    if end < begin:
+        raise InvalidInput(f"range {span} ends before it begins; swap its dates", field="dates", value=span)
+    if len(label) > LABEL_MAX:
+        raise InvalidInput(f"the label of {span} has more than {LABEL_MAX} characters; shorten it", field="dates")
+    return begin, end, label
+
+
+def check_calendar_name(name: str) -> str:
+    return check_name(name, field="name", kind=KIND)
+
+
+def years_of(now: datetime) -> tuple[int, int]:
+    """The years that calendars are resolved for."""
+    return now.year + FIRST_YEAR, now.year + LAST_YEAR
+
+
+def days_between(calendar: Calendar, first: date, last: date) -> dict[int, str]:
+    """The days of a calendar between two dates, both included, with their labels. A listed label comes first."""
+    begin, end = first.toordinal(), last.toordinal()
+    days: dict[int, str] = {}
+    weekdays = {WEEKDAYS.index(each) for each in calendar.config.weekdays}
+    if weekdays:
+        days |= {day: "" for day in range(begin, end + 1) if (day - 1) % 7 in weekdays}
+    for found in calendar.found:
+        if begin <= found.day.toordinal() <= end:
+            days[found.day.toordinal()] = found.label
+    for low, high, label in map(read_entry, calendar.config.dates):
+        for day in range(max(low, begin), min(high, end) + 1):
+            days[day] = label or days.get(day, "")
+    return dict(sorted(days.items()))
+
+
+def open_days_of(config: EndpointConfig, calendars: Mapping[str, Calendar], now: datetime) -> str:
+    """The days on which an endpoint may run, as it carries them. Raises InvalidInput for a calendar that is missing."""
+    except_, only = (
+        _named(calendars, name, key)
+        for name, key in ((config.except_calendar, "except"), (config.only_calendar, "only"))
+    )
+    if except_ is None and only is None:
+        return ""
+    years = years_of(now)
+    first, last = date(years[0], 1, 1), date(years[1], 12, 31)
+    excluded = days_between(except_, first, last) if except_ is not None else {}
+    included = None if only is None else days_between(only, first, last)
+    is_open = [
+        day not in excluded and (included is None or day in included)
+        for day in range(first.toordinal(), last.toordinal() + 1)
+    ]
+    return encode_days(first, is_open, is_open_later=only is None)
+
+
+def _named(calendars: Mapping[str, Calendar], name: str, key: str) -> Calendar | None:
+    if not name:
+        return None
+    found = calendars.get(name)
+    if found is None:
+        raise InvalidInput(
+            f"calendar '{shown(name)}' does not exist{did_you_mean(name, tuple(calendars))}; create it, or choose "
+            "another",
+            field=key,
+            value=shown(name),
+        )
+    return found
+
+
+def last_open_day(endpoint: Endpoint) -> date | None:
+    """The last day on which an endpoint of `only` may run; None if no end is known."""
+    if not endpoint.days:
+        return None
+    days = decode_days(endpoint.days)
+    if days.is_open_later:
+        return None
+    last = days.previous_open(days.first + days.count)
+    return date.min if last is None else date.fromordinal(last)
+
+
+def is_running_out(endpoint: Endpoint, now: datetime) -> bool:
+    """Whether an endpoint of `only` has no day to run on, or soon will have none."""
+    last = last_open_day(endpoint)
+    return last is not None and last.toordinal() < local_date(endpoint, now).toordinal() + RUNNING_OUT_DAYS
+
+
+def excluded_days(
+    endpoint: Endpoint, calendars: Mapping[str, Calendar], since: date, until: date
+) -> Iterator["ExcludedDay"]:
+    """The days between two dates on which the endpoint does not run, with the calendar that decides and its label."""
+    for calendar in (calendars.get(endpoint.except_calendar),):
+        if calendar is not None:
+            for day, label in days_between(calendar, since, until).items():
+                yield ExcludedDay(date.fromordinal(day), calendar.name, label)
+    only = calendars.get(endpoint.only_calendar)
+    if only is not None:
+        included = days_between(only, since, until)
+        for day in range(since.toordinal(), until.toordinal() + 1):
+            if day not in included:
+                yield ExcludedDay(date.fromordinal(day), only.name, "", is_left_out=True)
+
+
+class ExcludedDay(Struct, frozen=True):
+    day: date
+    calendar: str
+    label: str = ""
+    is_left_out: bool = False  # a calendar of `only` does not include it
+
+    @property
+    def words(self) -> str:
+        if self.is_left_out:
+            return f"calendar {self.calendar!r} does not include it"
+        return f"calendar {self.calendar!r}" + (f" ({self.label})" if self.label else "")
+
+
+def named_twice(calendar: Calendar) -> Conflict:
+    return Conflict(
+        f"another {KIND} is named {calendar.name!r} already; names are unique, choose another",
+        kind=KIND,
+        name=calendar.name,
+    )
+
+
+def refuse_delete(name: str, users: list[str]) -> None:
+    """Raises Conflict, with the endpoints that use it, if a calendar is in use."""
+    if users:
+        shown_users = ", ".join(repr(each) for each in users[:10]) + (", ..." if len(users) > 10 else "")
+        raise Conflict(
+            f"calendar {name!r} is used by {len(users)} endpoint{'' if len(users) == 1 else 's'}: {shown_users}; "
+            "remove it from them first",
+            kind=KIND,
+            name=name,
+        )
+
+
+def renewed(calendar: Calendar, found: tuple[FoundDay, ...], until: int, now: datetime) -> Calendar:
+    """The calendar with the days of another span of years."""
+    return replace(calendar, found=found, found_until=until, version=calendar.version + 1, updated_at=now)
+
+
+def has_no_run(endpoint: Endpoint) -> bool:
+    """Whether no run follows because its calendars have no day left."""
+    return bool(endpoint.days) and (endpoint.next_run_at is None or endpoint.next_run_at >= FOREVER)

@@ -1,0 +1,17 @@
+"""What the clients of brokers are given: one message, and the credentials to publish it."""
+
+import ssl
+
+from msgspec import Struct
+
+from mainspring.domain.kinds.queue import Broker, QueueAction
+
+
+class OutgoingMessage(Struct, frozen=True):
+    action: QueueAction
+    broker: Broker
+    headers: dict[str, str]  # decrypted, without the password
+    body: bytes
+    password: str
+    slot_id: str  # the same for every attempt at a slot: brokers and consumers know a message by it
+    tls: ssl.SSLContext | None

@@ -1,0 +1,1 @@
+-- Nothing here: the index that PostgreSQL needs narrower is never chosen by SQLite for a look.

@@ -1,0 +1,25 @@
+"""Endpoints of every kind through MCP, on both databases."""
+
+import pytest
+
+from tests.kind_samples import SAMPLES, TARGETS
+from tests.mcp.conftest import Assistant
+from tests.peers.talker import Talker, pong
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+async def test_assistant_creates_and_changes_an_endpoint_of_each_kind(assistant: Assistant, kind: str) -> None:
+    made = await assistant("create_endpoint", name="it", every="5m", **SAMPLES[kind])
+    changed = await assistant("edit_endpoint", endpoint="it", timeout="3s")
+    listed = await assistant("list_endpoints")
+
+    assert (made["endpoint"]["kind"], made["endpoint"]["target"]) == (kind, TARGETS[kind])
+    assert changed["changes"] == {"timeout_ms": {"from": 2_000, "to": 3_000}}
+    assert [(each["kind"], each["target"]) for each in listed["endpoints"]] == [(kind, TARGETS[kind])]
+
+
+async def test_call_of_another_kind_is_tried_before_it_is_stored(assistant: Assistant) -> None:
+    async with Talker(pong) as peer:
+        outcome = await assistant("check_endpoint", kind="tcp", host="127.0.0.1", port=peer.port, expect="HELLO")
+
+    assert (outcome["status"], outcome["address_verdict"]) == ("success", "allowed")
