@@ -89,6 +89,8 @@ class Planner:
         facts = await self._store.facts(want(page))
         try:
             return await self._in_turns(deciding(page, facts))
+        except StoreUnavailable:
+            raise  # not a mistake in the page: it is judged when the database answers again
         except Exception as fault:  # our own mistake with one page: the next pages must not wait behind it
             log.exception("page skipped", worker=self._worker)
             tenants = sorted({run.tenant_id for run in page.runs})
