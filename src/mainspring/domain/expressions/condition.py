@@ -155,15 +155,21 @@ def parse_bounded(data: bytes) -> tuple[object, int]:
 def _is_beyond(data: bytes) -> bool:
     """Whether JSON surely has more than NODES_MAX values, or a number that takes long to read; nothing is built for it.
 
-    A comma outside of texts parts two values, a bracket opens one, and a text is a value or the name of one.
+    A comma outside of texts parts two values, a bracket opens one, and a text is a value or the name of one. Texts are
+    left out only if the data with them has too much of these: that takes longer than to read what is not.
     """
-    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if not _has_too_much(data):
+        return False
+    plain = data.replace(b"\\\\", b"__").replace(b'\\"', b"__")
     if plain.count(b'"') > 4 * NODES_MAX:
         return True
-    outside = b"".join(plain.split(b'"')[::2])
-    if outside.count(b",") >= NODES_MAX or outside.count(b"[") + outside.count(b"{") > NODES_MAX:
+    return _has_too_much(b"".join(plain.split(b'"')[::2]))
+
+
+def _has_too_much(data: bytes) -> bool:
+    if data.count(b",") >= NODES_MAX or data.count(b"[") + data.count(b"{") > NODES_MAX:
         return True
-    runs = outside.translate(_ONLY_DIGITS).split(None, RUNS_MAX)
+    runs = data.translate(_ONLY_DIGITS).split(None, RUNS_MAX)
     return len(runs) > RUNS_MAX or any(len(run) > DIGITS_MAX for run in runs)
 
 
