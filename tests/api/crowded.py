@@ -26,11 +26,12 @@ from tests.api.acting import URL, Json
 from tests.api.every import RANDOM, WAITS
 from tests.api.worst import EXPRESSION, endpoints
 from tests.harness.contained import LoopProbe
+from tests.harness.pace import SHARED
 from tests.harness.processes import Process
 from tests.harness.waiting import until_true
 from tests.stores.databases import is_sqlite, query
 
-LONGEST_S = 0.1
+LONGEST_S = 0.1 * SHARED
 AT_ONCE = 500
 BINARY = "01021b1f7f80ffad0c08"  # ten bytes, each of which is spelled out
 DOCUMENT_CHARS = 490_000  # of a workflow; 500,000 are allowed

@@ -16,10 +16,11 @@ from mainspring.domain.run import Header, RunStatus
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.vault import AesVault
 from tests.harness.loop_watch import LoopWatch
+from tests.harness.pace import SHARED
 from tests.outbound.conftest import request_to
 
 CAP = 10_000_000
-LONGEST_S = 0.1
+LONGEST_S = 0.1 * SHARED
 AT_ONCE = 6
 SECRETS = 50
 BODY = b"[" + b"1," * (CAP // 2 - 2) + b"1]"

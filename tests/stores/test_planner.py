@@ -19,7 +19,7 @@ from tests.stores.world import (
 )
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.errors import Conflict, StoreUnavailable
+from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.rules.apply import RuleState
@@ -33,7 +33,6 @@ from mainspring.domain.schedule.cron import CRON
 from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
 from mainspring.stores.model_sessions import SqlModelSessionStore
-from mainspring.stores.planner import SqlPlannerStore
 from mainspring.stores.postgres.database import PostgresDatabase
 from mainspring.stores.postgres.queries import QUERIES as POSTGRES
 from mainspring.stores.rule_rows import PAGE_RUNS, SHADOW_PAGE
@@ -110,32 +109,6 @@ async def test_sleeping_sibling_is_woken_once_per_cooldown(stores: Stores, clock
 
     assert [minute for minute, name in ran if name == "asleep"] == [0, 10]
     assert (await get(stores, asleep)).paused_until == FOREVER
-
-
-class WindowAway(SqlPlannerStore):
-    """A store whose database is away when the planner asks for the runs of a window."""
-
-    async def window(self, wanted: RunWindow) -> tuple[RuleResult, ...]:
-        raise StoreUnavailable("the database does not answer")
-
-
-async def test_page_is_judged_later_if_the_database_is_away_while_a_rule_reads_it(
-    stores: Stores, clock: FixedClock
-) -> None:
-    watch = an_endpoint("watch")
-    await add(stores, watch)
-    await rule(stores, watch, when="window['10m'].size() > 0", interval="30s")
-    await run_slot(stores, clock, saying("{}"), took_ms=0)
-    known = stores.planner
-    assert isinstance(known, SqlPlannerStore)
-    away = WindowAway(known._db, known._events, known._wake, known._cron)
-
-    with pytest.raises(StoreUnavailable):
-        await Planner(away, Metrics(), "planner-1").run_once()
-
-    assert (await get(stores, watch)).interval_hint is None
-    await plan(stores)
-    assert (await get(stores, watch)).interval_hint is not None
 
 
 async def test_rule_that_a_person_stands_against_is_refused_says_so_and_starts_no_cooldown(

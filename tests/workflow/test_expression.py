@@ -10,6 +10,7 @@ from mainspring.workflow.difference import differences
 from mainspring.workflow.expression import Failure, Values, evaluate, judge
 from mainspring.workflow.model import WorkflowTrigger
 from mainspring.workflow.template import RENDERED_CHARS_MAX, render_text
+from tests.harness.pace import SHARED
 from tests.workflow.stage import Player, a_workflow
 
 FAILURES = {
@@ -108,7 +109,7 @@ def test_loop_over_the_longest_list_takes_no_longer_than_allowed(text: str) -> N
         evaluate(text, Values(NUMBERS, frozenset(), in_pieces=True), LARGE)
         best = min(best, time.thread_time() - before)
 
-    assert best <= 0.1
+    assert best <= 0.15 * SHARED
 
 
 @pytest.mark.parametrize("text", [*COSTLY[:4], "input.l.map(x, x / 0)", "input.l.map(x, x).all(x, x < 99)"])

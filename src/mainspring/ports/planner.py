@@ -164,7 +164,7 @@ class Simulator(Protocol):
     """Scenarios, run apart from the caller: a simulation may occupy a processor for a while."""
 
     def scenarios(self) -> list[dict[str, object]]:
-        """The built-in scenarios: name, title, description, minutes."""
+        """The built-in scenarios: name, title, description, minutes. Reads files: call it in a thread."""
 
     def scenario(self, name: str) -> dict[str, object]:
         """A scenario with all its data. Raises NotFound."""

@@ -20,7 +20,8 @@ class SqlCallStore:
 
     async def add_calls(self, calls: Sequence[Endpoint], event: Event, join: JoinCalls) -> dict[str, Endpoint]:
         first = calls[0]
-        async with self._db.transaction(first.tenant_id) as session:
+
+        async def work(session: Session) -> dict[str, Endpoint]:
             status = joined_status(await session.value("lock_job", first.tenant_id, first.job_id))
             keys = [each.call_key for each in calls]
             rows = await session.rows("calls_by_key", first.tenant_id, keys)
@@ -34,6 +35,9 @@ class SqlCallStore:
                 event.data["count"] = len(new)
                 await add_events(session, [event])
                 await session.notify()
+            return there
+
+        there = await self._db.run_long(work, first.tenant_id)
         self._wake()
         return there
 

@@ -1,5 +1,6 @@
 """Simulations: scenarios run on a simulated clock by the real scheduler, planner and governor."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -21,13 +22,13 @@ ScenarioRef = Annotated[str, Path(alias="scenario", max_length=100, examples=["f
 @router.get("/simulations")
 async def list_simulations(desk: Reading, request: Request) -> ListOf[ScenarioView]:
     """The built-in scenarios."""
-    return ListOf(items=ScenarioView.read_all(_simulator(request).scenarios()))
+    return ListOf(items=ScenarioView.read_all(await asyncio.to_thread(_simulator(request).scenarios)))
 
 
 @router.get("/simulations/{scenario}")
 async def read_simulation(desk: Reading, scenario: ScenarioRef, request: Request) -> ScenarioDetailView:
     """A scenario with its curve, its endpoints with their rules, and its checks."""
-    return ScenarioDetailView.model_validate(_simulator(request).scenario(scenario))
+    return ScenarioDetailView.model_validate(await asyncio.to_thread(_simulator(request).scenario, scenario))
 
 
 @router.post("/simulations")
