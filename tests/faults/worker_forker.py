@@ -27,6 +27,7 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
@@ -74,8 +75,9 @@ class Worker:
         os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """SIGKILL; returns when it is gone."""
-        self.send(signal.SIGKILL)
+        """SIGKILL; returns when it is gone, also if it has ended meanwhile: at a failpoint, say."""
+        with suppress(ProcessLookupError):
+            self.send(signal.SIGKILL)
         self.wait()
 
     def terminate(self) -> None:
