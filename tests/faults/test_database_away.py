@@ -187,6 +187,7 @@ async def test_an_outage_crashes_nothing_and_spins_nothing_and_results_are_recor
             await until(lambda: all(noticed(worker) for worker in workers), "all notice")
             before, accepted = [Vitals.of(worker.pid) for worker in workers], proxy.accepted
             await holds_for(lambda: nursery.running == workers, "nobody crashes", outage_s)
+            await until(lambda: proxy.accepted > accepted, "workers try to connect")  # a connect may wait for 3 s
             after, attempts = [Vitals.of(worker.pid) for worker in workers], proxy.accepted - accepted
             await come_back(how, cluster, proxy)
             resumed_s = await resume_s(tail)
