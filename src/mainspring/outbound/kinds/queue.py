@@ -4,8 +4,10 @@ The clients of the brokers speak their protocols over a connection that is opene
 that names other servers, as NATS and a Redis cluster do, is not followed. What a broker sends is capped.
 """
 
+import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import cache
 
 from mainspring.domain.access.sealing import header_place
 from mainspring.domain.errors import MainspringError
@@ -42,7 +44,8 @@ class QueueCaller:
         sent = {name: value for name, value in headers.items() if not is_password(name)}
         body = (action.body or "").encode("utf-8", "surrogatepass")
         message = OutgoingMessage(action, broker, sent, body, password, request.slot_id, self._context(broker))
-        outcome = await run_call(action, lambda progress: self._publish(message, request.tenant_id, progress))
+        publish = await asyncio.to_thread(_publisher_of, broker.protocol.name)
+        outcome = await run_call(action, lambda progress: self._publish(publish, message, request.tenant_id, progress))
         secrets = [headers[each.name] for each in action.headers if each.secret]
         return redacted(outcome, secrets) if secrets else outcome
 
@@ -59,11 +62,12 @@ class QueueCaller:
     def _context(self, broker: Broker) -> ssl.SSLContext | None:
         return tls_context(self._dialer.ca_file) if broker.protocol.is_tls else None
 
-    async def _publish(self, message: OutgoingMessage, tenant_id: str, progress: CallProgress) -> None:
+    async def _publish(
+        self, publish: Publish, message: OutgoingMessage, tenant_id: str, progress: CallProgress
+    ) -> None:
         broker = message.broker
-        publish = _publisher_of(broker.protocol.name)
-        connected = await self._dialer.connect(broker.host, broker.port, tenant_id, progress)
         progress.facts = {"confirmed": False, "message_id": None, "duplicate": False}
+        connected = await self._dialer.connect(broker.host, broker.port, tenant_id, progress)
         progress.waits_for = "the TLS handshake"
         is_upgraded_later = broker.protocol.name == "nats"
         try:
@@ -86,8 +90,9 @@ class QueueCaller:
         progress.mark("first_byte_us")
 
 
+@cache
 def _publisher_of(protocol: str) -> Publish:
-    """Each client is imported by the first call that needs it."""
+    """The first call that needs a client imports it: in a thread, and before its deadline begins."""
     match protocol:
         case "redis":
             from mainspring.outbound.kinds.redis_broker import publish
