@@ -34,7 +34,7 @@ def test_termination_returns_the_exit_code_and_all_output(processes: Processes) 
 
     assert counter.terminate() == 3
     assert counter.lines[0] == "ready"
-    assert counter.lines[-1] == "draining"
+    assert counter.lines[-1].endswith("draining")  # the signal may come in the middle of a line
 
 
 def test_kill_leaves_no_time_for_goodbyes(processes: Processes) -> None:
