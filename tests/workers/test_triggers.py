@@ -17,6 +17,7 @@ from mainspring.ports.workflows import Execution, ExecutionFilter
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.wiring.workflows import OperationTriggerActions
 from mainspring.workers.triggers import TriggerWorker
+from tests.api.test_store_calls import counting
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock, add, an_endpoint, an_outcome, run_slot, told
 
@@ -104,6 +105,18 @@ async def test_what_happened_before_publication_starts_nothing(stores: Stores, c
     await starter.run_once()
 
     assert await started(stores) == []
+
+
+async def test_look_without_triggers_reads_no_events(stores: Stores) -> None:
+    starter = a_starter(stores)
+    await starter.run_once()
+    calls: list[str] = []
+    starter = a_starter(counting(stores, calls))
+    await starter.run_once()
+    calls.clear()
+
+    assert await starter.run_once() == 0
+    assert not [call for call in calls if call.startswith("runs.")]
 
 
 async def test_many_starters_and_one_that_dies_before_it_notes_start_one(

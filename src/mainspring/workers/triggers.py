@@ -86,12 +86,15 @@ class TriggerWorker:
         self._stopping.set()
 
     async def run_once(self) -> int:
-        """Processes the next events; returns their number."""
+        """Processes the next events; returns their number. Without triggers, one query is all that most looks cost."""
         await self._arm()
+        if not self._armed and not self._must_keep_up():
+            return 0
         newest = await self._stores.runs.latest_events(None, 1)
         position = await self._stores.flows.triggers.position(newest[-1].cursor if newest else "")
         if not self._armed:
-            await self._keep_up(position, newest)
+            if newest and newest[-1].cursor != position:
+                await self._stores.flows.triggers.advance(position, newest[-1].cursor)
             return 0
         events = await self._stores.runs.events_after(position, None, BATCH)
         for stored in events:
@@ -110,11 +113,10 @@ class TriggerWorker:
         self._armed = [each for tenant_id, published in found for each in _armed(tenant_id, published)]
         self._stamp = stamp
 
-    async def _keep_up(self, position: str, newest: list[StoredEvent]) -> None:
-        """Without triggers, moves the position now and then, so that the first one need not read the whole history."""
+    def _must_keep_up(self) -> bool:
+        """Whether this look moves the position without triggers: the first one need not read the whole history."""
         self._idle_looks += 1
-        if newest and newest[-1].cursor != position and self._idle_looks % KEEP_UP_LOOKS == 1:
-            await self._stores.flows.triggers.advance(position, newest[-1].cursor)
+        return self._idle_looks % KEEP_UP_LOOKS == 1
 
     async def _look(self, stored: StoredEvent) -> None:
         event = stored.event
