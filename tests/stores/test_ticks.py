@@ -8,13 +8,16 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.api.test_store_calls import CountedPort
 from tests.stores.databases import query
 from tests.stores.flow_world import SALT, a_ticker, a_workflow, get, log_of, order, publish, send, start, tick
 from tests.stores.world import FixedClock
 
+from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
+from mainspring.ports.workflows import WorkflowStores
 from mainspring.stores.postgres.ticks import FIRST_BATCH
-from mainspring.workers.ticker import RETRY_S, TickerOptions
+from mainspring.workers.ticker import RETRY_S, Ticker, TickerOptions
 from mainspring.workflow.audit import verify, verify_ticks
 from mainspring.workflow.model import LogicalClock, Status
 from mainspring.workflow.tick import TickRun, partition_of
@@ -176,6 +179,19 @@ async def test_partition_has_one_writer_until_its_lease_is_over(stores: Stores, 
     assert second is not None
     assert second.epoch == first.epoch + 1
     assert not await stores.flows.ticks.renew(first, 30_000)
+
+
+async def test_ticker_on_standby_asks_for_the_lease_and_does_nothing_else(stores: Stores, clock: FixedClock) -> None:
+    await tick(a_ticker(stores, "one"), clock)
+    calls: list[str] = []
+    flows = WorkflowStores(
+        *(CountedPort(getattr(stores.flows, each), each, calls) for each in WorkflowStores.__struct_fields__)  # type: ignore[arg-type]  # of any port
+    )
+    standby = Ticker(flows, TickerOptions("two"), Metrics())
+
+    await tick(standby, clock)
+
+    assert calls == ["ticks.is_led"]
 
 
 async def test_whoever_resigns_lets_others_lead_at_once(stores: Stores) -> None:

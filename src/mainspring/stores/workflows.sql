@@ -52,10 +52,6 @@ SELECT zero_us, resolution_ms FROM workflow_partition WHERE partition = :partiti
 UPDATE workflow_partition SET epoch = epoch + 1, lease_until_us = :lease_until_us, worker = :worker
 WHERE partition = :partition AND lease_until_us <= :now_us;
 
--- name: led_partition
--- Whether a partition's lease is not over.
-SELECT 1 FROM workflow_partition WHERE partition = :partition AND lease_until_us > :now_us;
-
 -- name: partition
 -- Where a partition stands.
 SELECT epoch, tick, sequence, head, zero_us, resolution_ms, worker FROM workflow_partition WHERE partition = :partition;

@@ -232,8 +232,11 @@ class Ticker:
             await asyncio.sleep(max(0.0, self._options.interval_s - (time.monotonic() - began_s)))
 
     async def _try_to_lead(self, partition: int) -> Lead | None:
-        if not await self._take_lock(partition) and await self._stores.ticks.is_led(partition):
-            return None  # the lock of a dead writer outlives it; the partition is already free
+        # The lock of a dead writer outlives it: whether the partition is free, its lease says. To ask costs a fraction
+        # of an attempt in vain, which a ticker on standby would make every second.
+        is_alone = self._lock is not None and await self._take_lock(partition)
+        if not is_alone and await self._stores.ticks.is_led(partition):
+            return None
         options = self._options
         await self._stores.workflows.clock(partition, options.resolution_ms)
         lead = await self._stores.ticks.lead(partition, options.worker, options.lock_ttl_ms)

@@ -49,9 +49,8 @@ class PostgresTicks:
             return lead_from(partition, (await session.rows("partition", partition))[0], zeros)
 
     async def is_led(self, partition: int) -> bool:
-        now_us = to_us(await self._db.now())
         async with self._db.statement() as session:
-            return await session.value("led_partition", partition, now_us) is not None
+            return bool(await session.value("is_led_and_read_clock", partition, self._db.clock_override))
 
     async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
         async with self._db.statement() as session:  # nobody but the lead changes what it reads
@@ -166,6 +165,8 @@ class PostgresEffects:
         self._db = database
 
     async def claim_effects(self, worker: str, limit: int, lease_ms: int) -> list[Intent]:
+        if not await self.has_effects():  # one round trip of five, twice a second and process
+            return []
         async with self._db.transaction() as session:
             now_us = to_us(await session.now())
             rows = await session.rows("claim_effects", worker, now_us, lease_ms, limit)

@@ -1,5 +1,10 @@
 -- Workflows where PostgreSQL has words of its own: what a tick writes goes in as arrays, one statement for all.
 
+-- name: is_led_and_read_clock
+-- Whether a partition's lease is not over.
+SELECT 1 FROM workflow_partition WHERE partition = :partition
+  AND lease_until_us > extract(epoch FROM COALESCE(:clock_override::timestamptz, clock_timestamp())) * 1000000;
+
 -- name: outlook_and_read_clock
 -- What time it is, the earliest tick at which an execution wants to be looked at, and when the oldest arrival came that
 -- was not taken yet.

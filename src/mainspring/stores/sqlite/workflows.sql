@@ -60,6 +60,10 @@ WHERE key IN (SELECT key FROM execution_effect WHERE status IN ('ready', 'sendin
 RETURNING key, execution_id, tenant_id, partition, step, visit, attempt, kind, request, idempotency, timeout_ms, claim,
     tick < 0;
 
+-- name: led_partition
+-- Whether a partition's lease is not over.
+SELECT 1 FROM workflow_partition WHERE partition = :partition AND lease_until_us > :now_us;
+
 -- name: tick_outlook
 -- The earliest tick at which an execution wants to be looked at, and when the oldest arrival came that was not taken yet.
 SELECT (SELECT tick FROM execution_ready WHERE partition = :partition ORDER BY tick LIMIT 1),
