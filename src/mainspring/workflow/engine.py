@@ -320,7 +320,7 @@ class _Turn:
         self.go(step.default)
 
     def run_wait(self, step: Wait) -> None:
-        data = self.data(*expressions_of(step.until))
+        data = self.data(*expressions_of(step.until)) if step.until else {}
         target = target_of(step, self.clock, self.state.id, data, self.size())
         if isinstance(target, NoTarget):
             self.fail(target.code, target.error)

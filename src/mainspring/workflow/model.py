@@ -39,6 +39,8 @@ class LogicalClock(Struct, frozen=True, gc=False):
 
     def as_of(self, tick: int) -> "LogicalClock":
         """The clock as it was at a tick."""
+        if tick == self.tick and not self.zeros:
+            return self
         zero = next((zero for from_tick, zero in reversed(self.zeros) if tick >= from_tick), self.epoch)
         return LogicalClock(tick, zero, self.resolution_ms, self.zeros)
 

@@ -161,7 +161,7 @@ class TickRun:
             tick = self.tick if ticks is None else _next_tick(state, ticks)
             if tick is None or tick > self.tick:
                 break
-            count = len(left) if ticks is None else sum(came <= tick for came in ticks)
+            count = sum(came <= tick for came in ticks) if ticks else len(left)
             done = self._advance(ready, state, left[:count], self._clock.as_of(tick))
             sealed = seal(state.id, state.salt, state.number, state.head, done.drafts)
             state = replace(done.state, head=sealed[-1].hash) if sealed else done.state
@@ -215,8 +215,10 @@ class TickRun:
 
 def _next_tick(state: ExecutionState, came: Sequence[int]) -> int | None:
     """The tick of an execution's next turn: when it is due or something arrived, and after its last turn."""
-    wanted = [tick for tick in (state.ready_tick, *came[:1]) if tick is not None]
-    return max(min(wanted), state.last_tick + 1) if wanted else None
+    tick = None if state.paused else state.wake_tick
+    if came and (tick is None or came[0] < tick):
+        tick = came[0]
+    return None if tick is None else max(tick, state.last_tick + 1)
 
 
 def _broken(state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock, fault: Exception) -> Advance:
