@@ -23,6 +23,19 @@ AFTER = ("endpoint 5", "ep_5")
 
 
 @pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+async def test_functions_that_a_claim_calls_are_planned_once(stores: Stores, store_url: str) -> None:
+    """Before PostgreSQL 18, a function in SQL that is not part of its caller's plan is planned at every call."""
+    called = "'claims_fit', 'tenant_room', 'cap_of_host', 'mark_event_writer'"
+    languages = await query(
+        store_url,
+        f"SELECT lanname, COUNT(*) FROM pg_proc JOIN pg_language AS l ON l.oid = prolang "
+        f"WHERE proname IN ({called}) GROUP BY 1",
+    )
+
+    assert [tuple(row) for row in languages] == [("plpgsql", 4)]
+
+
+@pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
 @pytest.mark.parametrize("rows", [800, 1_000_000])
 async def test_claims_and_finishes_read_no_table_as_a_whole(
     stores: Stores, store_url: str, rows: int, monkeypatch: pytest.MonkeyPatch

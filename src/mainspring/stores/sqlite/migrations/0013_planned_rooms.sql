@@ -1,0 +1,1 @@
+-- Nothing here: claims call no function of the database on SQLite.
