@@ -3,8 +3,9 @@
     python -m benchmarks.scheduler_process [--workers 1 2 4 8] [--endpoints 800] [--seconds 20]
 
 As many endpoints as runs a second, each once a second on a loopback address of its own, spread evenly. For each number
-of processes it prints milliseconds of processor time for a run, of the schedulers and of the server, and how late calls
-started. The processor time contains no waiting; the lateness of a machine that does other things does.
+of processes it prints milliseconds of processor time for a run, of the schedulers and of the server, transactions a
+second, and how late calls started. The processor time contains no waiting; the lateness of a machine that does other
+things does. Transactions say how many runs share a statement.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from mainspring.wiring.clock import SystemClock
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 WARM_S = 5  # plans, connections and caches
+TRANSACTIONS = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
 LATE = """
     SELECT COUNT(*), percentile_cont(ARRAY[0.5, 0.99])
         WITHIN GROUP (ORDER BY extract(epoch FROM started_at - slot_at) * 1000)
@@ -80,21 +82,24 @@ async def measure(cluster: Cluster, url: str, target: str, workers: int, endpoin
     with schedulers(url, workers) as processes:
         pids = [process.pid for process in processes]
         await asyncio.sleep(WARM_S)
-        began, client, server = (
+        began, client, server, transactions = (
             SystemClock().now(),
             sum(map(processor_s, pids)),
             processor_s(cluster.pid, children=True),
+            await connection.fetchval(TRANSACTIONS),
         )
         await asyncio.sleep(seconds)
         ended = SystemClock().now()
         client = sum(map(processor_s, pids)) - client
         server = processor_s(cluster.pid, children=True) - server
+        transactions = await connection.fetchval(TRANSACTIONS) - transactions
         runs, late = await connection.fetchrow(LATE, began, ended)
         assert runs, processes[0].output
     await connection.close()
     whole, client, server = (1000 * each / runs for each in (client + server, client, server))
     return (
         f"{runs / seconds:6,.0f} runs/s  {whole:.3f} ms a run (schedulers {client:.3f}, server {server:.3f})  "
+        f"{transactions / seconds:,.0f} transactions/s  "
         f"late p50 {late[0]:.1f} ms, p99 {late[1]:.1f} ms"
     )
 

@@ -29,7 +29,7 @@ EXECUTIONS = 500
 WAITING = 100_000
 TICKS = 20
 WARM_UP = 2  # ticks: the first ones start everything
-GOAL_MS = 25
+GOAL_MS = 15
 
 
 class Spent(Struct, frozen=True):
