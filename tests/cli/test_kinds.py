@@ -1,6 +1,7 @@
 """Endpoints of every kind on the command line, here and through a server."""
 
 from asyncio import to_thread
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,6 +22,31 @@ async def test_each_kind_is_added_and_changed_here_as_through_a_server(pair: Pai
     own = ("id", "name", "created_at", "updated_at", "next_run_at")
     assert {key: here[key] for key in here if key not in own} == {key: there[key] for key in there if key not in own}
     assert (here["target"], here["timeout_ms"]) == (TARGETS[kind], 3_000)
+
+
+async def test_program_that_is_not_listed_is_refused_and_audited_here_as_through_a_server(
+    pair: Pair, tmp_path: Path
+) -> None:
+    document = tmp_path / "it.yaml"
+    document.write_text("endpoints: {it: {kind: command, command: [/bin/rm, -rf, /], every: 5m}}\n")
+    crontab = tmp_path / "crontab"
+    crontab.write_text("0 3 * * * /bin/rm -rf /\n")
+    program = ("--kind", "command", "--command", "/bin/rm", "--command", "/")
+    await to_thread(pair.near.add, "page")
+    for where in (pair.near, pair.far):
+        for command in (
+            ("endpoint", "add", "it", "--every", "5m", *program),
+            ("endpoint", "edit", "page", *program),
+            ("apply", str(document)),
+            ("diff", str(document)),
+            ("import", "crontab", str(crontab), "--commands", "command", "--apply"),
+        ):
+            refused = await to_thread(where, *command)
+            assert refused.exit_code != 0, command
+            assert "program '/bin/rm' is not allowed" in refused.stderr, command
+    audited = [each["actor"] for each in await pair.json("audit", "list") if each["act"] == "command.refused"]
+
+    assert audited == ["key:all"] * 5 + ["cli"] * 5
 
 
 def test_kinds_are_listed(shell: Shell) -> None:
