@@ -1,5 +1,6 @@
 """Endpoints of every kind on the command line, here and through a server."""
 
+import sys
 from asyncio import to_thread
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -68,7 +69,7 @@ def test_endpoint_of_a_kind_is_shown_in_words(shell: Shell) -> None:
     said = shell.ok("endpoint", "show", "db")
 
     assert "tcp db.example.com:5432 over TLS" in said
-    assert "A run calls tcp db.example.com:5432 over TLS." in shell.ok("why", "db")
+    assert "The target is tcp db.example.com:5432 over TLS." in shell.ok("why", "db")
     assert "body.bytes > 0" in said
     assert "None" not in said
 
@@ -111,7 +112,7 @@ def test_next_time_of_a_heartbeat_is_called_its_deadline(shell: Shell) -> None:
     assert "; deadline 20" in added
     assert "\ndeadline " in shown
     assert "next run" not in added + shown
-    assert "A run calls" not in explained
+    assert "The target" not in explained
 
 
 def test_defaults_that_differ_by_kind_are_not_shown(shell: Shell) -> None:
@@ -120,3 +121,17 @@ def test_defaults_that_differ_by_kind_are_not_shown(shell: Shell) -> None:
 
     shell.ok("endpoint", "edit", "site", "--warn-days", "14")
     assert "warn days" in shell.ok("endpoint", "show", "site")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kind command needs Linux or macOS")
+def test_exit_code_of_a_program_that_was_ended_is_called_one(shell: Shell) -> None:
+    shell.env["MAINSPRING_COMMANDS"] = "/bin/sleep = default"
+    program = ("--kind", "command", "--command", "/bin/sleep", "--command", "600", "--timeout", "300ms")
+    shell.ok("endpoint", "add", "nap", "--every", "1h", *program)
+    tested = shell("endpoint", "test", "nap")
+    shown = shell.ok("run", "show", shell.json("runs", "nap")[0]["id"])
+
+    assert tested.exit_code == 1
+    assert "exit code 143" in tested.stdout
+    assert "exit code 143" in shown
+    assert "HTTP" not in tested.stdout + shown
