@@ -95,6 +95,19 @@ async def test_ping_url_is_shown_rotated_and_revoked_here_as_through_a_server(pa
     assert refused.startswith("no ping URL 'backup'")
 
 
+def test_ping_url_without_a_public_url_says_where_its_address_comes_from(shell: Shell) -> None:
+    shell.ok("endpoint", "add", "backup", "--kind", "heartbeat", "--every", "1h")
+    shell.env["MAINSPRING_PORT"] = "8123"
+    guessed = shell("endpoint", "ping-url", "backup")
+    shell.env["MAINSPRING_PUBLIC_URL"] = "https://mainspring.example.com"
+    known = shell("endpoint", "ping-url", "backup")
+
+    assert guessed.stdout.startswith("http://127.0.0.1:8123/ping/")
+    assert "comes from MAINSPRING_HOST and MAINSPRING_PORT" in guessed.stderr
+    assert known.stdout.startswith("https://mainspring.example.com/ping/")
+    assert known.stderr == ""
+
+
 async def test_endpoint_that_a_callback_completes_is_written_and_shown_here_as_through_a_server(pair: Pair) -> None:
     options = ("--url", "https://example.com/import", "--every", "1h", "--completes", "callback")
     await to_thread(pair.near.ok, "endpoint", "add", "import", *options)
