@@ -58,6 +58,16 @@ async def test_viewer_gets_as_far_as_with_any_endpoint(app: FastAPI, api: AsyncC
             assert (await client.request(method, path, json=wish)).status_code == 403
 
 
+async def test_who_may_only_run_endpoints_chooses_no_arguments(app: FastAPI, api: AsyncClient) -> None:
+    wish = {"name": "it", "every": "5m", "kind": "command", "command": ["/usr/local/bin/backup", "--other"]}
+    async with client_of(app, scopes="read run") as client:
+        refused = await client.post(f"{PATH}/check", json=wish)
+    allowed = await api.post(f"{PATH}/check", json=wish)
+
+    assert (refused.status_code, allowed.status_code) == (403, 200), refused.text
+    assert "chooses the arguments of a program" in refused.json()["detail"]
+
+
 async def test_call_takes_no_program(api: AsyncClient) -> None:
     answer = await api.post("/api/v1/calls", json={"calls": [{"url": "https://example.com/", **STEAL}]})
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mainspring.domain.access.scope import Principal, Scope
 from mainspring.operations.audit import audit_entries
 from tests.kind_samples import SAMPLES, TARGETS
 from tests.mcp.conftest import Assistant, House
@@ -38,3 +39,11 @@ async def test_program_that_is_not_listed_is_refused_and_audited(assistant: Assi
 
     assert all("program '/bin/cat' is not allowed" in each for each in refused)
     assert audited == ["key:a"] * 3
+
+
+async def test_assistant_that_may_only_run_endpoints_chooses_no_arguments(house: House) -> None:
+    house.keys["key-run"] = Principal("default", "key:run", frozenset({Scope.READ, Scope.RUN}))
+    async with house.assistant("key-run") as assistant:
+        refused = await assistant.refused("check_endpoint", kind="command", command=["/usr/local/bin/backup", "--x"])
+
+    assert "chooses the arguments of a program" in refused
