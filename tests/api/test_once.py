@@ -5,9 +5,10 @@ from datetime import timedelta
 from httpx2 import AsyncClient
 
 from mainspring.domain.instant import rfc3339
+from mainspring.domain.run import RunStatus
 from mainspring.ports.stores import Stores
 from tests.api.acting import URL, fault
-from tests.stores.world import START, FixedClock, run_slot
+from tests.stores.world import START, FixedClock, an_outcome, run_slot
 
 
 async def test_single_run_is_given_as_a_time_or_a_delay_and_replaces_an_interval(api: AsyncClient) -> None:
@@ -36,6 +37,8 @@ async def test_time_in_the_past_is_refused_with_the_way_out(api: AsyncClient) ->
         "the endpoint now, request a run",
     )
     assert fault(unread)[0] == "/at"
+    other = await api.post("/api/v1/endpoints", json={"name": "a", "url": URL, "in": "10m"})
+    assert fault(other) == ("/in", "unknown field 'in', did you mean 'at'?")
 
 
 async def test_endpoint_that_ran_once_is_done_everywhere(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
@@ -53,3 +56,15 @@ async def test_endpoint_that_ran_once_is_done_everywhere(api: AsyncClient, store
     assert decision["sentences"][0].startswith("'a' ran once, at 2025-01-01 00:10:00 UTC (")
     assert again.status_code in (200, 202)
     assert edited.json()["description"] == "It is over."
+
+
+async def test_single_run_that_failed_is_explained_without_a_backoff(
+    api: AsyncClient, stores: Stores, clock: FixedClock
+) -> None:
+    await api.post("/api/v1/endpoints", json={"name": "a", "url": URL, "at": "in 10m"})
+    clock.tick(minutes=10)
+    await run_slot(stores, clock, an_outcome(RunStatus.FAILURE))
+    sentences = (await api.get("/api/v1/endpoints/a/decision")).json()["sentences"]
+
+    assert "  The single run asked for no further run and won: its single run was at 2025-01-01T00:10:00Z." in sentences
+    assert sentences[-1].startswith("The last run failed. A success or a reset ends the failures: ")

@@ -220,6 +220,7 @@ def open_site(processes: Processes, folder: Path, **settings: str) -> Iterator[S
         "MAINSPRING_DATA_DIR": str(folder),
         "MAINSPRING_ALLOW_CIDRS": "127.0.0.0/8",
         "MAINSPRING_HOST_LIMITS": "127.0.0.2 = 1/h",
+        "MAINSPRING_COMMANDS": "/bin/printf = default",
         "PATH": os.environ.get("PATH", ""),
         "MAINSPRING_MODEL": "openai:small",
         "MAINSPRING_MODEL_URL": f"http://{HOST}:{shop.server_address[1]}/v1",

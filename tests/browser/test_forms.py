@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Dialog, Page, expect
 
 from mainspring.domain.endpoint import FIELD_BY_KEY
 from tests.browser.accounts import PASSWORD, signed_in
-from tests.browser.site import PATIENCE_S, Json, Site
+from tests.browser.site import PATIENCE_S, RARELY, Json, Site
 
 # A value of each setting that differs from its default. A setting that the API learns has to be added here, or fails.
 SETTINGS: dict[str, Json] = {
@@ -126,6 +126,54 @@ def test_heartbeat_is_made_in_the_form_and_its_page_has_the_ping_url(page: Page,
     page.get_by_role("dialog").get_by_role("button", name="Revoke URL").click()
     expect(page.get_by_text("The endpoint has no ping URL yet.")).to_be_visible()
     assert site.call("GET", "/endpoints/nightly backup")["grace_ms"] == 1_200_000
+
+
+REQUIRED = {
+    "tls": {"Host": "example.com"},
+    "dns": {"Host": "example.com"},
+    "ping": {"Host": "example.com"},
+    "queue": {"Broker": "redis://mq.example.com", "Destination": "orders"},
+    "command": {"Command": "/bin/printf\n%s\nhello"},
+}
+
+
+def test_endpoints_of_the_other_kinds_are_made_in_the_form(page: Page, site: Site) -> None:
+    for kind, fields in REQUIRED.items():
+        page.goto("/endpoints/new")
+        page.get_by_label("Name").fill(f"one {kind}")
+        page.get_by_role("combobox", name="Kind").click()
+        page.get_by_role("option", name=kind, exact=True).click()
+        for label, value in fields.items():
+            page.get_by_role("textbox", name=label).fill(value)
+        page.get_by_role("button", name="Create endpoint").click()
+        expect(page.get_by_role("heading", level=1, name=f"one {kind}")).to_be_visible()
+        assert site.call("GET", f"/endpoints/one {kind}")["kind"] == kind
+    page.goto("/jobs")  # which reads none of them again when it is deleted
+    for kind in REQUIRED:
+        site.call("DELETE", f"/endpoints/one {kind}")
+
+
+def test_program_that_is_not_listed_is_refused_in_the_form(page: Page) -> None:
+    page.goto("/endpoints/new")
+    page.get_by_label("Name").fill("forbidden")
+    page.get_by_role("combobox", name="Kind").click()
+    page.get_by_role("option", name="command", exact=True).click()
+    page.get_by_role("textbox", name="Command").fill("/bin/rm\n-rf")
+    expect(page.get_by_text("program '/bin/rm' is not allowed").first).to_be_visible()
+    page.get_by_role("button", name="Create endpoint").click()
+    expect(page.get_by_text("program '/bin/rm' is not allowed").first).to_be_visible()
+
+
+def test_edit_leaves_arguments_that_are_not_one_line(page: Page, site: Site) -> None:
+    command = ["/bin/printf", "%s", "two\nlines", ""]
+    wish = {"name": "many lines", "kind": "command", "command": command, "every": RARELY}
+    made = site.call("POST", "/endpoints", wish)
+    page.goto(f"/endpoints/{made['id']}/edit")
+    page.get_by_label("Description").fill("Edited.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Edited.")).to_be_visible()
+
+    assert site.call("GET", "/endpoints/many lines")["command"] == command
 
 
 def shown(endpoint: Json, settings: set[str]) -> dict[str, Json]:

@@ -1,6 +1,8 @@
 """Endpoints of every kind on the command line, here and through a server."""
 
+import sys
 from asyncio import to_thread
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,6 +25,31 @@ async def test_each_kind_is_added_and_changed_here_as_through_a_server(pair: Pai
     assert (here["target"], here["timeout_ms"]) == (TARGETS[kind], 3_000)
 
 
+async def test_program_that_is_not_listed_is_refused_and_audited_here_as_through_a_server(
+    pair: Pair, tmp_path: Path
+) -> None:
+    document = tmp_path / "it.yaml"
+    document.write_text("endpoints: {it: {kind: command, command: [/bin/rm, -rf, /], every: 5m}}\n")
+    crontab = tmp_path / "crontab"
+    crontab.write_text("0 3 * * * /bin/rm -rf /\n")
+    program = ("--kind", "command", "--command", "/bin/rm", "--command", "/")
+    await to_thread(pair.near.add, "page")
+    for where in (pair.near, pair.far):
+        for command in (
+            ("endpoint", "add", "it", "--every", "5m", *program),
+            ("endpoint", "edit", "page", *program),
+            ("apply", str(document)),
+            ("diff", str(document)),
+            ("import", "crontab", str(crontab), "--commands", "command", "--apply"),
+        ):
+            refused = await to_thread(where, *command)
+            assert refused.exit_code != 0, command
+            assert "program '/bin/rm' is not allowed" in refused.stderr, command
+    audited = [each["actor"] for each in await pair.json("audit", "list") if each["act"] == "command.refused"]
+
+    assert audited == ["key:all"] * 5 + ["cli"] * 5
+
+
 def test_kinds_are_listed(shell: Shell) -> None:
     said = shell.ok("endpoint", "kinds")
 
@@ -42,7 +69,7 @@ def test_endpoint_of_a_kind_is_shown_in_words(shell: Shell) -> None:
     said = shell.ok("endpoint", "show", "db")
 
     assert "tcp db.example.com:5432 over TLS" in said
-    assert "A run calls tcp db.example.com:5432 over TLS." in shell.ok("why", "db")
+    assert "The target is tcp db.example.com:5432 over TLS." in shell.ok("why", "db")
     assert "body.bytes > 0" in said
     assert "None" not in said
 
@@ -68,6 +95,19 @@ async def test_ping_url_is_shown_rotated_and_revoked_here_as_through_a_server(pa
     assert refused.startswith("no ping URL 'backup'")
 
 
+def test_ping_url_without_a_public_url_says_where_its_address_comes_from(shell: Shell) -> None:
+    shell.ok("endpoint", "add", "backup", "--kind", "heartbeat", "--every", "1h")
+    shell.env["MAINSPRING_PORT"] = "8123"
+    guessed = shell("endpoint", "ping-url", "backup")
+    shell.env["MAINSPRING_PUBLIC_URL"] = "https://mainspring.example.com"
+    known = shell("endpoint", "ping-url", "backup")
+
+    assert guessed.stdout.startswith("http://127.0.0.1:8123/ping/")
+    assert "comes from MAINSPRING_HOST and MAINSPRING_PORT" in guessed.stderr
+    assert known.stdout.startswith("https://mainspring.example.com/ping/")
+    assert known.stderr == ""
+
+
 async def test_endpoint_that_a_callback_completes_is_written_and_shown_here_as_through_a_server(pair: Pair) -> None:
     options = ("--url", "https://example.com/import", "--every", "1h", "--completes", "callback")
     await to_thread(pair.near.ok, "endpoint", "add", "import", *options)
@@ -85,7 +125,7 @@ def test_next_time_of_a_heartbeat_is_called_its_deadline(shell: Shell) -> None:
     assert "; deadline 20" in added
     assert "\ndeadline " in shown
     assert "next run" not in added + shown
-    assert "A run calls" not in explained
+    assert "The target" not in explained
 
 
 def test_defaults_that_differ_by_kind_are_not_shown(shell: Shell) -> None:
@@ -94,3 +134,17 @@ def test_defaults_that_differ_by_kind_are_not_shown(shell: Shell) -> None:
 
     shell.ok("endpoint", "edit", "site", "--warn-days", "14")
     assert "warn days" in shell.ok("endpoint", "show", "site")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kind command needs Linux or macOS")
+def test_exit_code_of_a_program_that_was_ended_is_called_one(shell: Shell) -> None:
+    shell.env["MAINSPRING_COMMANDS"] = "/bin/sleep = default"
+    program = ("--kind", "command", "--command", "/bin/sleep", "--command", "600", "--timeout", "300ms")
+    shell.ok("endpoint", "add", "nap", "--every", "1h", *program)
+    tested = shell("endpoint", "test", "nap")
+    shown = shell.ok("run", "show", shell.json("runs", "nap")[0]["id"])
+
+    assert tested.exit_code == 1
+    assert "exit code 143" in tested.stdout
+    assert "exit code 143" in shown
+    assert "HTTP" not in tested.stdout + shown

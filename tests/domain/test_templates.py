@@ -199,7 +199,11 @@ def test_secret_header_is_never_a_template() -> None:
 
 def test_missing_field_of_the_previous_response_names_the_expression() -> None:
     action = HttpAction("https://x.test/", "POST", body="{{ previous.body.nope }}")
-    assert fault_of(action) == 'body: {{ previous.body.nope }} Key not found in map : "nope"'
+    assert fault_of(action) == (
+        "body: {{ previous.body.nope }} reads a field that is missing; use has() or previous.exists where it may be "
+        "missing"
+    )
+    assert fault_of(action, replace(FACTS, previous=None)) == fault_of(action)  # the first run
 
 
 def test_tcp_text_takes_a_value_as_bytes() -> None:
@@ -265,7 +269,7 @@ def test_long_list_of_a_previous_response_is_walked_in_milliseconds() -> None:
         ("{{ dyn(duration('5s')) }}", "gives timedelta"),
         ("{{ date(previous.body.cursor) }}", "needs a timestamp"),
         ("{{ previous.body.deep }}", "nested more than 64 deep"),
-        ("{{ previous.body.nope.nope }}", "Key not found"),
+        ("{{ previous.body.nope.nope }}", "a field that is missing"),
         ("{{ previous.body.items.map(x, [x, slot.time]) }}", ""),
     ],
 )

@@ -1,4 +1,4 @@
-"""One endpoint of each hostile kind among a hundred neighbours.
+"""Endpoints of every kind with hostile targets among a hundred neighbours.
 
 Each is recorded on its own endpoint with a clear reason, memory stays flat, and no neighbour misses a slot.
 """
@@ -6,6 +6,7 @@ Each is recorded on its own endpoint with a clear reason, memory stays flat, and
 import os
 import sys
 from collections import defaultdict
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -13,7 +14,12 @@ from msgspec import structs
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import EventType
-from mainspring.domain.run import Run, RunStatus
+from mainspring.domain.kinds.command import CommandAction
+from mainspring.domain.kinds.dns import DnsAction
+from mainspring.domain.kinds.queue import QueueAction
+from mainspring.domain.kinds.tcp import TcpAction
+from mainspring.domain.kinds.tls import TlsAction
+from mainspring.domain.run import Action, Run, RunStatus
 from mainspring.domain.schedule.governor import decode_trail
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger
@@ -25,6 +31,8 @@ from tests.harness.pace import Pace
 from tests.harness.processes import Processes
 from tests.harness.waiting import until
 from tests.peers.journal import Journal
+from tests.peers.name_server import NameServer
+from tests.peers.talker import Talker, flood, hang
 from tests.stores.world import an_endpoint
 
 NEIGHBOURS = 100
@@ -35,6 +43,31 @@ HOSTILE = {
     "drip": "/drip?every_ms=1000",
     "redirect": "/redirect/to?to=http://169.254.169.254/latest/meta-data/",
 }
+
+STUBBORN = """
+import os, signal, time
+if not os.fork():
+    os.setsid()
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+time.sleep(600)
+"""
+ENDLESS = "import sys\nwhile True: sys.stdout.write('x' * 10_000)"
+DEADLINE_MS = 2_000
+
+
+def hostile_actions(floods: int, hangs: int, resolver: int) -> dict[str, Action]:
+    """Calls of other kinds, by what is hostile about their targets."""
+    python = (sys.executable, "-I", "-S", "-c")
+    return {
+        "tcp that floods": TcpAction("127.0.0.1", floods, expect="never", body_cap=10_000, timeout_ms=UNHURRIED_MS),
+        "tcp that hangs": TcpAction("127.0.0.1", hangs, read=True, timeout_ms=DEADLINE_MS),
+        "tls that hangs": TlsAction("127.0.0.1", hangs, timeout_ms=DEADLINE_MS),
+        "dns that hangs": DnsAction("example.com", resolver=f"127.0.0.1:{resolver}", timeout_ms=DEADLINE_MS),
+        "queue that floods": QueueAction(f"redis://127.0.0.1:{floods}", "orders", timeout_ms=UNHURRIED_MS),
+        "queue that hangs": QueueAction(f"nats://127.0.0.1:{hangs}", "orders", timeout_ms=DEADLINE_MS),
+        "command that prints": CommandAction((*python, ENDLESS), timeout_ms=2 * UNHURRIED_MS),
+        "command that stays": CommandAction((*python, STUBBORN), timeout_ms=DEADLINE_MS),
+    }
 
 
 def start_peer(processes: Processes) -> str:
@@ -58,14 +91,20 @@ async def test_hostile_peers_hurt_nobody_else(
 ) -> None:
     seconds = 120 if long_run else 6
     peer = start_peer(processes)
-    with stage.nursery(lease_margin="30s") as nursery:
+    async with AsyncExitStack() as stack:
+        ports = [(await stack.enter_async_context(Talker(talk))).port for talk in (flood, hang)]
+        ports.append((await stack.enter_async_context(NameServer(lambda asked: None))).port)
+        nursery = stack.enter_context(stage.nursery(lease_margin="30s", commands=f"{sys.executable} = default"))
         (worker,) = await start_workers(nursery, 1)
         async with stage.stores() as stores:
             due_at = await stores.schedule.now() + timedelta(seconds=2)
             offsets = [timedelta(milliseconds=1_000 * n / NEIGHBOURS) for n in range(NEIGHBOURS)]
             calls = [calling(journal.url(f"/{n}"), due_at + at, 1_000, UNHURRIED_MS) for n, at in enumerate(offsets)]
             await fill(stores, calls)
-            hostile = hostile_endpoints(peer, due_at)
+            hostile = hostile_endpoints(peer, due_at) | {
+                name: an_endpoint(action=action, host=name, interval_ms=1_000, next_run_at=due_at)
+                for name, action in hostile_actions(*ports).items()
+            }
             await fill(stores, hostile.values())
             tail = Tail(journal)
             await until(lambda: tail.grown() >= 2 * NEIGHBOURS, "the neighbours run")
@@ -102,6 +141,14 @@ def assert_each_is_recorded_with_its_reason(ledger: Ledger, hostile: dict[str, E
         "drip": {(RunStatus.TIMEOUT, "deadline")},
         "redirect": {(RunStatus.BLOCKED, "blocked_address")},
         "cron": {(RunStatus.SUCCESS, None)},
+        "tcp that floods": {(RunStatus.FAILURE, "unexpected")},
+        "tcp that hangs": {(RunStatus.TIMEOUT, "deadline")},
+        "tls that hangs": {(RunStatus.TIMEOUT, "deadline")},
+        "dns that hangs": {(RunStatus.TIMEOUT, "deadline")},
+        "queue that floods": {(RunStatus.FAILURE, "unexpected")},
+        "queue that hangs": {(RunStatus.TIMEOUT, "deadline")},
+        "command that prints": {(RunStatus.FAILURE, "output")},
+        "command that stays": {(RunStatus.TIMEOUT, "deadline")},
     }
     assert "169.254.169.254" in str(runs[hostile["redirect"].id][0].error)
     assert "2000 ms" in str(runs[hostile["drip"].id][0].error)

@@ -3,22 +3,27 @@
 import asyncio
 import os
 import sys
-from contextlib import suppress
-from datetime import timedelta
+from contextlib import AsyncExitStack, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from dns.message import Message
 
 from mainspring.domain.kinds.command import CommandAction
+from mainspring.domain.kinds.dns import DnsAction
 from mainspring.domain.kinds.queue import QueueAction
 from mainspring.domain.kinds.tcp import TcpAction
+from mainspring.domain.kinds.tls import TlsAction
 from mainspring.domain.run import RunStatus
 from tests.faults.ledger import until_counted
 from tests.faults.random_kills import start_workers
 from tests.faults.stage import Stage, fill
 from tests.harness.valkey import Valkey
 from tests.harness.waiting import until
-from tests.peers.talker import Talker
+from tests.peers.certificate import make_tls
+from tests.peers.name_server import NameServer, zone
+from tests.peers.talker import Talker, hang, pong
 from tests.stores.world import an_endpoint
 
 HOUR_MS = 3_600_000
@@ -30,18 +35,39 @@ if os.environ["MAINSPRING_ATTEMPT"] == "1":
 """
 
 
-class SecondTimeLucky:
-    """A peer that says nothing to the first connection."""
+class SilentOnce:
+    """A peer that says nothing to the first connection, and passes the others on."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int) -> None:
+        self._port = port
         self.connections = 0
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        if self.connections > 1:
-            writer.write(b"HELLO")
-            await writer.drain()
-        await reader.read()
+        if self.connections == 1:
+            await reader.read()
+            return
+        other_reader, other_writer = await asyncio.open_connection("127.0.0.1", self._port)
+        try:
+            await asyncio.gather(pass_on(reader, other_writer), pass_on(other_reader, writer))
+        finally:
+            other_writer.transport.abort()
+
+
+async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while said := await reader.read(65_536):
+        writer.write(said)
+
+
+class SlowNames:
+    """A zone that is not answered from until it may."""
+
+    def __init__(self) -> None:
+        self.may_answer = False
+        self._zone = zone({("example.com", "A"): ["192.0.2.7"]})
+
+    def __call__(self, asked: Message) -> bytes | None:
+        return self._zone(asked) if self.may_answer else None
 
 
 def is_alive(pid: int) -> bool:
@@ -52,13 +78,22 @@ def is_alive(pid: int) -> bool:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 async def test_killed_worker_is_taken_over_in_the_middle_of_calls_of_other_kinds(stage: Stage, tmp_path: Path) -> None:
-    talk = SecondTimeLucky()
     program = (sys.executable, "-I", "-S", "-c", PROGRAM, str(tmp_path))
     commands = f"{sys.executable} = default"
-    async with Talker(talk) as peer, stage.stores() as stores:
+    names = SlowNames()
+    async with AsyncExitStack() as stack:
+        tls_context, _ = make_tls(tmp_path, datetime.now(UTC))
+        greeter = await stack.enter_async_context(Talker(pong))
+        secure = await stack.enter_async_context(Talker(hang, tls_context))
+        silent = [SilentOnce(each.port) for each in (greeter, secure)]
+        doors = [await stack.enter_async_context(Talker(each)) for each in silent]
+        resolver = await stack.enter_async_context(NameServer(names))
+        stores = await stack.enter_async_context(stage.stores())
         due_at = await stores.schedule.now() + timedelta(seconds=0.5)
         actions = (
-            TcpAction("127.0.0.1", peer.port, expect="HELLO", timeout_ms=60_000),
+            TcpAction("127.0.0.1", doors[0].port, expect="HELLO", timeout_ms=60_000),
+            TlsAction("127.0.0.1", doors[1].port, verify=False, timeout_ms=60_000),
+            DnsAction("example.com", resolver=f"127.0.0.1:{resolver.port}", timeout_ms=60_000),
             CommandAction(program, timeout_ms=60_000),
         )
         await fill(
@@ -71,15 +106,25 @@ async def test_killed_worker_is_taken_over_in_the_middle_of_calls_of_other_kinds
         with stage.nursery(commands=commands) as nursery:
             (victim,) = await start_workers(nursery, 1)
             started = tmp_path / "1"
-            await until(lambda: talk.connections == 1 and started.exists() and started.read_text(), "both are called")
+
+            def are_all_called() -> bool:
+                return bool(
+                    all(each.connections == 1 for each in silent)
+                    and resolver.questions
+                    and started.exists()
+                    and started.read_text()
+                )
+
+            await until(are_all_called, "all are called")
             first = int(started.read_text())
             victim.kill()
+            names.may_answer = True
             await start_workers(nursery, 1)
-            await until_counted(stores, RunStatus.SUCCESS, 2)
+            await until_counted(stores, RunStatus.SUCCESS, len(actions))
             await until(lambda: not is_alive(first), "the program has ended with its worker")
             retried = int((tmp_path / "2").read_text())
 
-    assert talk.connections == 2
+    assert [each.connections for each in silent] == [2, 3]  # a refused certificate is read over another connection
     assert (retried != first, is_alive(retried), os.getpid() != first) == (True, False, True)
 
 

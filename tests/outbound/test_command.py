@@ -169,6 +169,23 @@ async def test_everything_that_a_program_started_is_ended(
     assert outcome.body is None or len(outcome.body.data) <= 1_000
 
 
+KILLS_ITS_SUPERVISOR = """
+import os, signal, time
+if not os.fork():
+    time.sleep(600)
+os.kill(os.getppid(), signal.SIGKILL)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+async def test_program_that_kills_its_supervisor_is_ended_with_its_group(vault: AesVault, marker: str) -> None:
+    outcome = await call(vault, *python(KILLS_ITS_SUPERVISOR, marker), timeout_ms=30_000)
+
+    assert (outcome.status, outcome.error_code) == (RunStatus.FAILURE, "lost"), outcome.error
+    await until(lambda: living(marker) == [], "the group has ended")
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 async def test_cancelled_call_ends_its_program(vault: AesVault, marker: str) -> None:
     running = asyncio.create_task(call(vault, *python(FORKS, "stay", marker), timeout_ms=60_000))

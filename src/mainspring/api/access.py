@@ -89,7 +89,9 @@ def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
         refuse_unknown(request)
         context: Context = request.app.state.context
         there = context.desk(principal.tenant_id, principal.actor)
-        there = replace(there, may_administer=Scope.ADMIN in principal.scopes)
+        there = replace(
+            there, may_administer=Scope.ADMIN in principal.scopes, may_write=Scope.WRITE in principal.scopes
+        )
         await begin(request, there)
         return there
 

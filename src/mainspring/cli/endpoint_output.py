@@ -7,7 +7,7 @@ from mainspring.cli.output import note, now
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
 from mainspring.domain.instant import FOREVER
-from mainspring.views.sentences import hints_in_words, relative, took, waiting_in_words, when
+from mainspring.views.sentences import hints_in_words, relative, source_in_words, took, waiting_in_words, when
 
 if TYPE_CHECKING:
     from mainspring.domain.config_field import ConfigField
@@ -69,8 +69,8 @@ def run_sentence(run: "RunView") -> str:
 
 
 def code_in_words(run: "RunView | RunDetailView") -> str:
-    """`HTTP 200`, or the exit code of a command: status codes of HTTP have three digits."""
-    is_exit = getattr(run, "error_code", None) == "exit_code" or (run.status_code or 0) < 100
+    """`HTTP 200`, or the exit code of a command: a response of HTTP ends with a status of 200 or more."""
+    is_exit = getattr(run, "error_code", None) == "exit_code" or (run.status_code or 0) < 200
     return f"{'exit code' if is_exit else 'HTTP'} {run.status_code}"
 
 
@@ -121,7 +121,7 @@ def _stops(endpoint: "EndpointView", at: datetime) -> list[tuple[str, str]]:
 
 
 def _plan(endpoint: "EndpointView", at: datetime) -> list[tuple[str, str]]:
-    source = f", {endpoint.source}" if endpoint.next_run_at is not None else ""
+    source = f", set by {source_in_words(endpoint)}" if endpoint.next_run_at is not None else ""
     fields = [(_name_of_next(endpoint), when(at, endpoint.next_run_at, none="never") + source)]
     if (running := endpoint.running) is not None:
         how = f"by {running.worker}" if running.callback is None else waiting_in_words(running.callback, at)

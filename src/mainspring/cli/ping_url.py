@@ -46,4 +46,7 @@ def ping_url(
     shown = ask(work, over)
     answer(shown, output, shown.url or f"revoked the ping URL of {shown.endpoint!r}")
     if shown.url and not server_in_use() and not current_settings().public_url:
-        note("jobs on other machines need another address; set MAINSPRING_PUBLIC_URL to that of this installation")
+        note(
+            "this address comes from MAINSPRING_HOST and MAINSPRING_PORT; if `serve` has another port, or for jobs on "
+            "other machines, set MAINSPRING_PUBLIC_URL"
+        )

@@ -42,7 +42,7 @@ def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     for sentence in decision.sentences:
         say(sentence)
     if decision.kind not in (DEFAULT_KIND, "heartbeat"):  # a heartbeat calls nothing
-        say(f"A run calls {decision.target}.")
+        say(f"The target is {decision.target}.")
 
 
 def next_runs(

@@ -12,6 +12,7 @@ SAME = (
     ("max_interval", "max", "maximum"),
     ("timeout", "deadline"),
     ("after", "in", "in_ms", "after_ms"),
+    ("at", "in", "once", "run_at"),
     ("duration", "for", "for_ms"),
     ("limit", "count", "number", "lines", "tail"),
     ("ttl", "expires", "expiry"),

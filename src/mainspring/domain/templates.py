@@ -70,6 +70,8 @@ VARIABLES: Final = {
     **{f"{name}.{field}": kind for name in PAST for field, kind in (_OF_PAST | {"headers": ""}).items()},
 }
 _NOT_TEXT: Final = frozenset({"BYTES", "DURATION", "TYPE"})
+_MISSING_IN_CEL: Final = ("Applying SELECT to non-message type", "Key not found in map")  # the library's words
+MISSING: Final = "reads a field that is missing; use has() or previous.exists where it may be missing"
 ESCAPE: Final = 'write {{ "{{" }} for the braces themselves, or set literal to send the texts as they are'
 
 
@@ -183,7 +185,8 @@ class Evaluation:
         except (RuntimeError, OverflowError, TypeError) as fault:
             raise ValueError(fault_text(str(fault))) from None
         if kind == "ERROR":
-            raise ValueError(fault_text(str(plain)))
+            words = fault_text(str(plain))
+            raise ValueError(MISSING if words.startswith(_MISSING_IN_CEL) else words)
         return plain
 
 

@@ -12,9 +12,10 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from msgspec import Struct, json
+from msgspec.structs import replace
 
 from mainspring import __version__
-from mainspring.domain.access.scope import Principal
+from mainspring.domain.access.scope import Principal, Scope
 from mainspring.domain.errors import NotFound
 from mainspring.mcp.docs_resources import SCHEME, documents, find_document
 from mainspring.mcp.tool import Tool, ToolCaller, answer
@@ -56,7 +57,8 @@ def make_server(host: ServerDependencies) -> Server[Any]:
         principal = host.principal(context)
 
         def visit() -> ToolCaller:
-            return ToolCaller(host.desk(principal.tenant_id, principal.actor), host.caller, principal.scopes)
+            desk = host.desk(principal.tenant_id, principal.actor)
+            return ToolCaller(replace(desk, may_write=Scope.WRITE in principal.scopes), host.caller, principal.scopes)
 
         given = await answer(TOOLS, params.name, params.arguments or {}, principal, visit)
         text = json.encode(given.content).decode()

@@ -40,6 +40,7 @@ class Desk(Struct, frozen=True):
     never_called: Callable[[str], str | None] = lambda host: None  # why no setting can allow this host
     signer: Signer | None = None  # for checkpoints
     partitions: int = 1  # number of partitions that new executions are spread over
+    may_write: bool = True  # False: the actor does not have the scope `write`
     may_administer: bool = True  # False: the actor does not have the scope `admin`
     worker: str = ""  # the name of this process, under which it holds leases
     sandbox: Sandbox = Inline()

@@ -7,8 +7,11 @@ from datetime import timedelta
 
 import msgspec
 
+from mainspring.domain.access.scope import Scope
 from mainspring.domain.endpoint import Endpoint, EndpointConfig
+from mainspring.domain.errors import Forbidden
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.kinds.command import CommandAction
 from mainspring.domain.kinds.registry import refuse_if_expected
 from mainspring.domain.run import Outcome, Request, Run, RunTrigger, slot_id
 from mainspring.operations.context import Desk
@@ -28,7 +31,16 @@ async def test_endpoint(desk: Desk, caller: Caller, name_or_id: str) -> tuple[Ru
 
 
 async def check_endpoint(desk: Desk, caller: Caller, config: EndpointConfig) -> tuple[Endpoint, Outcome]:
-    """Calls what is defined but not stored, as it would be called; nothing is recorded, and no name is reserved."""
+    """Calls what is defined but not stored, as it would be called; nothing is recorded, and no name is reserved.
+
+    The arguments of a program are chosen by those who may write endpoints.
+    """
+    if isinstance(config.action, CommandAction) and not desk.may_write:
+        raise Forbidden(
+            f"this needs the scope {Scope.WRITE!s}, because it chooses the arguments of a program; use a key or an "
+            "account that has it, or test a stored endpoint",
+            scope=Scope.WRITE,
+        )
     endpoint = await draft_endpoint(desk, config)
     return endpoint, await caller.call(await _request(desk, endpoint))
 

@@ -78,8 +78,10 @@ def first_day_lines(day: FirstDayView) -> list[str]:
             f"{day.busiest_second_runs_with_jitter}"
         )
     for each in day.endpoints[:NAMES_SHOWN]:
-        times = ", ".join(rfc3339(at) for at in each.first) or "none"
-        lines.append(f"{each.name}: {'pings expected by' if each.is_expected else 'first runs'} {times}")
+        times = ", ".join(rfc3339(at) for at in each.first)
+        noun = "ping" if each.is_expected else "run"
+        expected = "pings expected by" if each.is_expected else "first runs"
+        lines.append(f"{each.name}: {expected} {times}" if times else f"{each.name}: no {noun} on that day")
     if len(day.endpoints) > NAMES_SHOWN:
         lines.append(f"and {len(day.endpoints) - NAMES_SHOWN} more endpoints; -o json shows all")
     return lines

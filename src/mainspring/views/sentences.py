@@ -47,7 +47,7 @@ def step_sentence(
     who = RULES.get(step.rule, step.rule)
     at = clock(step.at) if step.at is not None else "no instant"
     if step.at is not None and step.at >= FOREVER:
-        at = "no end"
+        at = "no end" if step.verdict == "moved" else "no further run"
     winner = next((each for each in steps if each.verdict == "won"), None)
     if step.verdict == "won":
         return f"{who} asked for {at} and won: {step.why}."

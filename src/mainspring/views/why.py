@@ -412,6 +412,8 @@ def _notes(facts: EndpointFacts) -> Iterator[ReasonView]:
     if endpoint.failure_count:
         many = "run" if endpoint.failure_count == 1 else f"{endpoint.failure_count} runs"
         text = f"The last {many} failed. A success, a manual run or a reset of the failures ends the backoff."
+        if endpoint.is_done:
+            text = f"The last {many} failed. A success or a reset ends the failures."
         if endpoint.action.is_expected:
             text = f"The last {many} failed. A ping that reports a success, or a reset, ends the failures."
         command = f"mainspring endpoint reset {endpoint.name!r}"

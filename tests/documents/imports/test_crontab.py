@@ -62,8 +62,22 @@ def test_line_is_taken_over(line: str, entry: dict[str, object]) -> None:
     assert one(line) == {"timezone": "UTC"} | entry
 
 
-def test_user_column_is_left_out() -> None:
-    assert one("0 3 * * * root curl https://example.com/", has_users=True)["url"] == "https://example.com/"
+@pytest.mark.parametrize(
+    "line", ["0 3 * * * root curl https://example.com/", "0\t3 * * *\troot\tcurl https://example.com/"]
+)
+def test_user_column_is_left_out(line: str) -> None:
+    assert one(line, has_users=True)["url"] == "https://example.com/"
+
+
+def test_columns_of_a_nickname_may_be_separated_by_tabs() -> None:
+    assert one("@daily\troot\tcurl https://example.com/", has_users=True)["cron"] == "@daily"
+
+
+def test_command_whose_quotes_do_not_match_is_left_out() -> None:
+    taken = read_crontab("0 3 * * * /bin/echo 'hello\n", timezone="UTC", commands_as=CommandsAs.COMMAND)
+
+    assert taken.endpoints == {}
+    assert [each.reason for each in taken.left_out] == ["its quotes do not match (No closing quotation)"]
 
 
 @pytest.mark.parametrize(
@@ -153,8 +167,11 @@ def test_variables_of_a_crontab_are_those_of_its_commands_and_secret_ones_are_re
     assert 'MAINSPRING_COMMANDS, for example "/bin/job = default, env DB_PASSWORD, env MODE"' in taken.remarks[0]
 
 
-def test_user_column_is_the_user_of_a_command() -> None:
-    assert one("0 3 * * * web /bin/job", has_users=True, commands_as=CommandsAs.COMMAND)["user"] == "web"
+def test_user_column_is_the_user_of_a_command_and_part_of_its_permission() -> None:
+    taken = read_crontab("0 3 * * * web /bin/job\n", has_users=True, timezone="UTC", commands_as=CommandsAs.COMMAND)
+
+    assert taken.endpoints["job"]["user"] == "web"
+    assert taken.remarks[0].endswith('MAINSPRING_COMMANDS, for example "/bin/job = default, user web"')
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,12 @@ def test_day_with_too_many_runs_is_simulated_in_part() -> None:
 
 
 def test_day_is_told_in_sentences() -> None:
-    taken = crontab("0 3 * * * curl https://a.example", "0 3 * * * curl https://b.example", "0 4 * * * /bin/backup")
+    taken = crontab(
+        "0 3 * * * curl https://a.example",
+        "0 3 * * * curl https://b.example",
+        "0 4 * * * /bin/backup",
+        "0 4 * * 3 curl https://weekly",
+    )
     lines = first_day_lines(FirstDayView.of(simulate_first_day(taken, NOON)))
 
     assert lines == [
@@ -60,4 +65,5 @@ def test_day_is_told_in_sentences() -> None:
         "a.example: first runs 2026-01-11T03:00:00Z",
         "b.example: first runs 2026-01-11T03:00:00Z",
         "backup: pings expected by 2026-01-11T04:05:00Z",
+        "weekly: no run on that day",
     ]

@@ -96,9 +96,7 @@ def _take(taken: Takeover, line: CronLine, schedule: Entry, variables: dict[str,
     if commands_as is CommandsAs.COMMAND:
         if line.stdin is not None:
             raise NotTaken("cron gives it standard input (%), and an endpoint has none; write the input into a file")
-        entry = command_entry(taken, line.command, variables)
-        if line.user:
-            entry["user"] = line.user
+        entry = command_entry(taken, line.command, variables, line.user)
         taken.add(line.item, name, {"kind": "command", **entry, **schedule})
         return
     taken.add(line.item, name, heartbeat_entry(schedule))
@@ -150,8 +148,8 @@ def _parts(number: int, line: str, has_users: bool) -> CronLine:
     cron, rest = _schedule(line)
     user = ""
     if has_users:
-        user, _, rest = rest.strip().partition(" ")
-        if not rest.strip():
+        user, rest = _first_word(rest.strip())
+        if not rest:
             raise NotTaken(f"there is no command after {user!r}; without a user column, remove --system")
     command, stdin = _split_percent(rest.strip())
     if not command:
@@ -161,7 +159,7 @@ def _parts(number: int, line: str, has_users: bool) -> CronLine:
 
 def _schedule(line: str) -> tuple[str, str]:
     if line.startswith("@"):
-        cron, _, rest = line.partition(" ")
+        cron, rest = _first_word(line)
         if cron.lower() == "@reboot":
             raise NotTaken("@reboot is not a time; start it with the machine, for example by systemd")
         return cron.lower(), rest
@@ -169,6 +167,12 @@ def _schedule(line: str) -> tuple[str, str]:
     if len(parts) < 6:
         raise NotTaken("it does not have five fields and a command")
     return " ".join(parts[:5]), parts[5]
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    """Columns are separated by spaces or tabs."""
+    first, *rest = text.split(None, 1) or [""]
+    return first, rest[0] if rest else ""
 
 
 def _split_percent(command: str) -> tuple[str, str | None]:

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from mainspring.documents.imports.takeover import Entry, NotTaken, Takeover
 from mainspring.documents.references import escaped
 from mainspring.domain.duration import format_duration
-from mainspring.domain.kinds.command_policy import SHELL
+from mainspring.domain.kinds.command_policy import SHELL, CommandEntry
 from mainspring.domain.kinds.http import speaks_of_a_secret
 from mainspring.domain.run import TIMEOUT_MS_MAX
 
@@ -29,14 +29,14 @@ _WRAPPERS = frozenset("nice ionice flock chronic env sudo timeout nohup time exe
 _RUNNERS = re.compile(r"(?:python|bash|sh|dash|zsh|php|perl|ruby|node|java)[\d.]*")
 
 
-def command_entry(taken: Takeover, command: str, variables: dict[str, str]) -> Entry:
+def command_entry(taken: Takeover, command: str, variables: dict[str, str], user: str) -> Entry:
     """The command as a list, or for /bin/sh if only a shell understands it. Raises NotTaken."""
     if (shown := _secret_argument(command)) is not None:
         raise NotTaken(
             f"its arguments have what looks like a secret ({shown}), and a document shows arguments; set it as a "
             "variable in the crontab, which becomes a reference, or import the line as a heartbeat"
         )
-    entry: Entry = {"command": [command], "shell": True} if needs_shell(command) else {"command": shlex.split(command)}
+    entry: Entry = {"command": [command], "shell": True} if needs_shell(command) else {"command": _words(command)}
     environment = {
         name: taken.reference(name, value) if speaks_of_a_secret(name) and value else escaped(value)
         for name, value in variables.items()
@@ -44,14 +44,23 @@ def command_entry(taken: Takeover, command: str, variables: dict[str, str]) -> E
     }
     if environment:
         entry["environment"] = environment
-    program = SHELL if needs_shell(command) else shlex.split(command)[0]
+    if user:
+        entry["user"] = user
+    program = SHELL if needs_shell(command) else _words(command)[0]
+    allowed = CommandEntry(program, ("default",), users=(user,) if user else (), variables=tuple(environment))
     _note(
         taken,
-        f"{program} runs only if the operator allows it in MAINSPRING_COMMANDS, for example "
-        f'"{program} = default{"".join(f", env {name}" for name in environment)}"',
+        f'{program} runs only if the operator allows it in MAINSPRING_COMMANDS, for example "{allowed}"',
     )
     _note(taken, f"a command may run for {TIMEOUT}; import jobs that take longer with --commands heartbeat")
     return {**entry, "timeout": TIMEOUT}
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as fault:
+        raise NotTaken(f"its quotes do not match ({fault})") from None
 
 
 def needs_shell(command: str) -> bool:

@@ -4,6 +4,7 @@ Groups become jobs. A monitor that Mainspring cannot check in the same way is le
 such as its tags, is named.
 """
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -213,12 +214,21 @@ _KINDS = {
 
 
 def _retry(monitor: Item) -> Entry:
-    retries = int(number_of(monitor, "maxretries"))
-    if not retries:
+    attempts = _attempts(monitor)
+    if attempts == 1:
         return {}
-    delay = seconds_text(max(number_of(monitor, "retryInterval", INTERVAL_S), 1))
     causes = list(RETRY_CAUSES)
-    return {"retry": {"attempts": min(retries + 1, ATTEMPTS_MAX), "delay": delay, "factor": 1, "on": causes}}
+    return {"retry": {"attempts": attempts, "delay": seconds_text(_delay_s(monitor)), "factor": 1, "on": causes}}
+
+
+def _attempts(monitor: Item) -> int:
+    """How many attempts are made. Uptime Kuma retries beyond the interval; here the next run ends the attempts."""
+    fitting = math.ceil(number_of(monitor, "interval", INTERVAL_S) / _delay_s(monitor))
+    return max(1, min(int(number_of(monitor, "maxretries")) + 1, ATTEMPTS_MAX, fitting))
+
+
+def _delay_s(monitor: Item) -> float:
+    return max(number_of(monitor, "retryInterval", INTERVAL_S), 1)
 
 
 def _job(monitor: Item, by_id: Mapping[str, Item]) -> str:
@@ -236,8 +246,13 @@ def _job(monitor: Item, by_id: Mapping[str, Item]) -> str:
 
 def _tell(taken: Takeover, item: str, monitor: Item) -> None:
     """What the new endpoint does not check or do."""
-    if int(number_of(monitor, "maxretries")) >= ATTEMPTS_MAX:
-        taken.leave_out(f"{item}, retries", f"a run has at most {ATTEMPTS_MAX} attempts, and so many are made")
+    attempts, wanted = _attempts(monitor), int(number_of(monitor, "maxretries")) + 1
+    if text_of(monitor, "type") != "push" and attempts < wanted:
+        taken.leave_out(
+            f"{item}, retries",
+            f"{attempts} of {wanted} attempts are made: a run has at most {ATTEMPTS_MAX}, and they end when the next "
+            "run begins; give its alert `failures`",
+        )
     if is_set(monitor, "resendInterval"):
         taken.leave_out(f"{item}, resend interval", "an alert is sent when the state changes")
     if isinstance(tags := monitor.get("tags"), list) and tags:

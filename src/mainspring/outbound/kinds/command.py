@@ -8,6 +8,7 @@ prints without end costs this process nothing, and it ends everything that the p
 import asyncio
 import json
 import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -110,14 +111,19 @@ async def _run(action: CommandAction, environment: dict[str, str], grace_s: floa
     )  # fmt: skip
     assert supervisor.stdin is not None
     assert supervisor.stdout is not None
+    group = 0
     try:
         supervisor.stdin.write(json.dumps(spec).encode() + b"\n")
         with suppress(ConnectionError):
             await supervisor.stdin.drain()
+        group = int(await supervisor.stdout.readline() or 0)
         told, out, err = await _read(supervisor.stdout)
     finally:
         supervisor.stdin.close()  # whatever still runs is ended
         await _wait(supervisor)
+        if group and supervisor.returncode != 0:  # it was killed, perhaps by its program, and has ended nothing
+            with suppress(OSError):
+                os.killpg(group, signal.SIGKILL)
     progress.mark("first_byte_us")
     _tell(action, told, out, err, progress)
 

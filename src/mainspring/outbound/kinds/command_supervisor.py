@@ -57,6 +57,7 @@ class Supervisor:
         self._pid = os.fork()
         if not self._pid:
             _become(self._spec, {name: pair[1] for name, pair in pipes.items()})
+        os.write(1, b"%d\n" % self._pid)  # before the result: the worker ends the group if this process is killed
         for _, write in pipes.values():
             os.close(write)
         with os.fdopen(pipes["fault"][0], "rb") as faults:

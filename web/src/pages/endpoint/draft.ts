@@ -178,11 +178,14 @@ function retryOf({ retry }: Endpoint) {
   };
 }
 
-/** A value as the form holds it: a list has one item in each line. */
+/** A value as the form holds it: a list has one item in each line, or is JSON if an item is not one line. */
 function shownValue(endpoint: Endpoint, field: KindField): string | boolean {
   const value = (endpoint as Record<string, unknown>)[field.shown_as];
   if (field.type === "switch") return value === true;
-  if (Array.isArray(value)) return value.join("\n");
+  if (Array.isArray(value)) {
+    const isPlain = value.every((item) => String(item).trim() !== "" && !String(item).includes("\n"));
+    return isPlain && !String(value[0] ?? "").startsWith("[") ? value.join("\n") : JSON.stringify(value);
+  }
   if (field.type === "duration" && typeof value === "number") return duration(value);
   return value === null || value === undefined ? "" : String(value);
 }
@@ -304,7 +307,7 @@ function sentValue(field: KindField, value: string | boolean | undefined): unkno
   if (field.type === "switch") return value === true || (value === undefined && field.default === "true");
   const text = String(value ?? "");
   if (field.type === "number") return whole(text);
-  if (field.type === "texts" || field.type === "choices") return text.split("\n").filter((line) => line.trim() !== "");
+  if (field.type === "texts" || field.type === "choices") return itemsOf(text);
   if (field.type === "numbers") {
     return text
       .split(/[\s,]+/)
@@ -312,6 +315,19 @@ function sentValue(field: KindField, value: string | boolean | undefined): unkno
       .map(whole);
   }
   return text === "" ? null : text;
+}
+
+/** The items of a list, which is written as lines or as JSON. */
+function itemsOf(text: string): string[] {
+  if (text.trim().startsWith("[")) {
+    try {
+      const found: unknown = JSON.parse(text);
+      if (Array.isArray(found) && found.every((item) => typeof item === "string")) return found;
+    } catch {
+      // A line that begins with a bracket.
+    }
+  }
+  return text.split("\n").filter((line) => line.trim() !== "");
 }
 
 /** Whether everything that the kind needs is there. */
