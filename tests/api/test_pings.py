@@ -183,3 +183,20 @@ async def test_health_counts_silence_and_not_slots_that_no_worker_could_run(
 )
 def test_path_after_the_token_says_what_happened(said: str, meant: tuple[PingMeaning, int | None] | None) -> None:
     assert read_ping(said) == meant
+
+
+@pytest.mark.parametrize("path", ["/ping/none", f"/ping/{'x' * 42}!", "/callback/none", "/callback/v1.x.y/progress"])
+async def test_body_of_a_stranger_is_not_read(app: FastAPI, path: str) -> None:
+    """What cannot be a token is answered at once: a stranger must not make the server read ten megabytes."""
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        raise AssertionError("the body was read")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": []}
+    await app(scope, receive, send)
+
+    assert [each.get("status") for each in sent] == [404, None]

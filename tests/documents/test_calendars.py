@@ -2,12 +2,17 @@
 
 from datetime import UTC, datetime
 
+from mainspring.documents.apply import make_plan
+from mainspring.documents.document import parse_documents
 from mainspring.documents.export import export_documents
+from mainspring.documents.plan import Options
+from mainspring.documents.references import sent
 from mainspring.documents.yaml_writer import as_yaml
 from mainspring.domain.calendar import CALENDARS_MAX, CalendarConfig
 from mainspring.operations.calendars import add_calendar
 from mainspring.operations.context import Desk
-from tests.documents.texts import apply, faults, told
+from tests.documents.texts import MESSENGERS, apply, faults, told
+from tests.harness.loop_watch import LoopWatch
 from tests.stores.world import FixedClock
 
 CLOSED = """\
@@ -101,3 +106,17 @@ endpoints:
 async def test_number_of_calendars_is_limited(desk: Desk) -> None:
     many = "calendars:\n" + "".join(f"  c{n}: {{weekdays: sun}}\n" for n in range(CALENDARS_MAX + 1))
     assert "would have 101 calendars" in (await faults(desk, many))[0]
+
+
+async def test_many_endpoints_with_calendars_leave_the_event_loop_free(desk: Desk) -> None:
+    dates = ", ".join(f"{2024 + n // 300}-{n // 25 % 12 + 1:02d}-{n % 25 + 1:02d}" for n in range(1_000))
+    endpoints = "".join(
+        f"  e{n}: {{url: 'https://example.com/{n}', cron: '0 9 * * *', except: shut, only: open}}\n" for n in range(200)
+    )
+    text = f"calendars:\n  shut: {{dates: [{dates}]}}\n  open: {{weekdays: [mon, tue], dates: [{dates}]}}\nendpoints:\n"
+    documents = parse_documents([("a.yaml", (text + endpoints).encode())], None)
+    async with LoopWatch() as watch:
+        plan = await make_plan(desk, documents, Options(sent({}), MESSENGERS))
+
+    assert len(plan.new_endpoints) == 200
+    assert watch.longest_s < 0.1

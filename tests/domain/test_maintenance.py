@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.domain.stage import claimant
 from tests.stores.world import an_endpoint, an_outcome
@@ -29,6 +31,7 @@ from mainspring.domain.schedule.maintenance import (
     current_or_next,
     draft_of,
     edited_draft,
+    last_occurrences,
     occurrences,
     open_during,
 )
@@ -342,3 +345,41 @@ def test_open_window_shows_when_it_closes() -> None:
 
 def test_question_about_years_looks_at_so_many_openings_and_no_more() -> None:
     assert len(spans(NIGHTLY, TWO, TWO + timedelta(days=5_000))) == OCCURRENCES_MAX
+
+
+@given(
+    st.sampled_from(["*/2 * * * *", "0 2 * * *", "*/5 1-3 * * SUN", "0 0 1 1 *", "30 2 * * *"]),
+    st.sampled_from(["UTC", "Europe/Berlin"]),
+    st.datetimes(datetime(2026, 3, 1), datetime(2026, 4, 20), timezones=st.just(UTC)),  # noqa: DTZ001 - bounds
+    st.timedeltas(timedelta(0), timedelta(days=5)),
+)
+def test_last_opening_is_found_without_a_step_for_each(
+    cron: str, zone: str, since: datetime, length: timedelta
+) -> None:
+    window = replace(made(NIGHTLY), cron=cron, timezone=zone, duration_ms=60_000)
+    until = since + length
+    steps = CountedCron()
+    all_of_them = occurrences(window, since, until, CRON)[:OCCURRENCES_MAX]
+    if len(all_of_them) == OCCURRENCES_MAX:
+        all_of_them = occurrences(window, until - timedelta(hours=1), until, CRON)
+    found = last_occurrences(window, since, until, steps)
+
+    assert found[-1:] == all_of_them[-1:]
+    assert steps.count < 100
+
+
+class CountedCron:
+    count = 0
+
+    def next_after(self, expression: str, timezone: str, after: datetime, endpoint_id: str = "") -> datetime:
+        self.count += 1
+        return CRON.next_after(expression, timezone, after, endpoint_id)
+
+
+def test_preview_with_windows_that_skip_every_slot_ends() -> None:
+    endpoint = an_endpoint("e", cron="0 2 * * *", next_run_at=TWO)
+    windows = [replace(made(NIGHTLY), id=f"mnt_{n}") for n in range(100)]
+    steps = CountedCron()
+
+    assert preview(endpoint, TWO - HOUR, 5, steps, windows=windows) == []
+    assert steps.count < 10_000

@@ -18,6 +18,7 @@ from mainspring.domain.schedule.cron import CRON
 from mainspring.domain.schedule.governor import decode_trail, plan_next_run
 from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 from mainspring.domain.schedule.open_days import (
+    OpenDays,
     Shift,
     decode_days,
     encode_days,
@@ -30,14 +31,19 @@ FIRST = date(2025, 1, 1)
 BERLIN = "Europe/Berlin"
 
 
+def encoded(is_open: list[bool], *, later: bool) -> str:
+    bits = sum(1 << number for number, each in enumerate(is_open) if each)
+    return encode_days(OpenDays(FIRST.toordinal(), len(is_open), bits, later))
+
+
 def days_without(*closed: str, later: bool = True, count: int = 2_191) -> str:
     shut = {date.fromisoformat(each) for each in closed}
-    return encode_days(FIRST, [FIRST + timedelta(days=n) not in shut for n in range(count)], is_open_later=later)
+    return encoded([FIRST + timedelta(days=n) not in shut for n in range(count)], later=later)
 
 
 def days_with(*open_: str) -> str:
     wanted = {date.fromisoformat(each) for each in open_}
-    return encode_days(FIRST, [FIRST + timedelta(days=n) in wanted for n in range(2_191)], is_open_later=False)
+    return encoded([FIRST + timedelta(days=n) in wanted for n in range(2_191)], later=False)
 
 
 CHRISTMAS = days_without("2026-12-25", "2026-12-26", "2026-12-27")
@@ -234,7 +240,7 @@ shifts = st.sampled_from(Shift)
 
 
 def drawn_days(closed: set[int]) -> str:
-    return encode_days(FIRST, [n not in closed for n in range(121)], is_open_later=True)
+    return encoded([n not in closed for n in range(121)], later=True)
 
 
 @given(nows, closures, st.sampled_from(CRONS), st.sampled_from(ZONES), shifts)

@@ -1,14 +1,27 @@
 """Calendars and the endpoints that use them: written into them, planned again, extended from year to year."""
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.loop_watch import LoopWatch
 from tests.operations.rival import interrupted
+from tests.stores.databases import multiply
 from tests.stores.world import FixedClock
 
-from mainspring.domain.calendar import CALENDARS_MAX, CalendarConfig, days_between, is_running_out
-from mainspring.domain.endpoint import EndpointConfig
+from mainspring.domain.calendar import (
+    CALENDAR_BYTES_MAX,
+    CALENDARS_MAX,
+    Calendar,
+    CalendarConfig,
+    FoundDay,
+    SeenCalendars,
+    days_between,
+    is_running_out,
+    size_of,
+)
+from mainspring.domain.endpoint import EndpointConfig, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.run import HttpAction
 from mainspring.domain.schedule.open_days import Shift, is_open_at
@@ -191,7 +204,7 @@ async def test_years_follow_the_present(desk: Desk, clock: FixedClock) -> None:
     await add_calendar(desk, "weekend", CalendarConfig(weekdays=("sat", "sun")))
     await add_endpoint(desk, daily(except_calendar="holidays"))
     await add_endpoint(desk, daily("weekly", except_calendar="weekend"))
-    known = await extend_calendars(desk, None)
+    known = await extend_calendars(desk, SeenCalendars())
     before = await find_endpoint(desk, "report")
     assert await extend_calendars(desk, known) is known
     clock.tick(days=365, seconds=-1)
@@ -212,7 +225,7 @@ async def test_calendar_whose_years_cannot_be_found_keeps_its_days(desk: Desk) -
     made = await add_calendar(desk, "shut", SHUT)
     unknown = replace(made, config=CalendarConfig(holidays="XX"), found_until=2025, version=2)
     assert await desk.stores.calendars.put_calendar(unknown, None)
-    await extend_calendars(desk, None)
+    await extend_calendars(desk, SeenCalendars())
     assert await find_calendar(desk, "shut") == unknown
 
 
@@ -288,3 +301,53 @@ async def test_calendar_with_weekdays_and_dates_has_both(desk: Desk) -> None:
         5: "",
     }
     assert calendar.config.weekdays == ("sat", "sun")
+
+
+async def test_calendars_of_a_tenant_have_so_many_bytes_and_no_more(desk: Desk) -> None:
+    small = CalendarConfig(dates=("2025-01-02 Inventory",))
+    made = await add_calendar(desk, "first", small)
+    labels = tuple(FoundDay(date(2025, 1, 1), "x" * 100_000) for _ in range(CALENDAR_BYTES_MAX // 100_017))
+    assert await desk.stores.calendars.put_calendar(replace(made, found=labels, version=2), None)
+    room = CALENDAR_BYTES_MAX - size_of(replace(made, found=labels))
+    large = replace(made, found=(*labels, FoundDay(date(2025, 1, 1), "x" * (room - 20))), version=3)
+    assert await desk.stores.calendars.put_calendar(large, None)
+
+    with pytest.raises(QuotaExceeded, match=r"would have 5,000,\d+ bytes with the days that were found"):
+        await add_calendar(desk, "second", small)
+    await delete_calendar(desk, "first")
+    await add_calendar(desk, "second", small)
+
+
+async def test_edit_of_a_calendar_with_many_endpoints_leaves_the_event_loop_free(desk: Desk, store_url: str) -> None:
+    """Each endpoint has another cron, which has no time on a day that the calendars allow."""
+    every = tuple(f"{year}-01-01..{year}-12-31" for year in range(2025, 2028))
+    await add_calendar(desk, "shut", CalendarConfig(dates=every[:1], weekdays=("mon",)))
+    endpoint = await add_endpoint(desk, daily(cron="H H * * MON"))
+    await multiply(store_url, endpoint, 300)
+    async with LoopWatch() as watch:
+        await edit_calendar(desk, "shut", lambda config: replace(config, dates=every))
+
+    assert watch.longest_s < 0.1
+
+
+async def test_janitor_reads_only_the_calendars_that_changed(desk: Desk) -> None:
+    await desk.stores.endpoints.put_tenant(Tenant("other", "other"))
+    other = replace(desk, tenant_id="other")
+    for each in (desk, other):
+        await add_calendar(each, "weekend", CalendarConfig(weekdays=("sat",)))
+    known = await extend_calendars(desk, SeenCalendars())
+    await edit_calendar(other, "weekend", lambda config: replace(config, weekdays=("sun",)))
+    read: list[str] = []
+
+    class Reading:
+        def __getattr__(self, name: str) -> object:
+            return getattr(desk.stores.calendars, name)
+
+        async def calendars(self, tenant_id: str) -> list[Calendar]:
+            read.append(tenant_id)
+            return await desk.stores.calendars.calendars(tenant_id)
+
+    watched: Any = Reading()
+    await extend_calendars(replace(desk, stores=replace(desk.stores, calendars=watched)), known)
+
+    assert set(read) == {"other"}

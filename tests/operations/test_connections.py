@@ -179,11 +179,11 @@ async def test_another_tenant_finds_counts_and_uses_nothing(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"base_url": "https://evil.example.com/"}, "secret would be sent to https://evil.example.com:443"),
-        ({"base_url": "http://billing.example.com/v1"}, "secret would be sent to http://billing.example.com:80"),
+        ({"base_url": "https://evil.example.com/"}, "for auth header at https://evil.example.com:443"),
+        ({"base_url": "http://billing.example.com/v1"}, "for auth header at http://billing.example.com:80"),
         (
             {"auth": "oauth2", "token_url": "https://evil.example.com/t", "client_id": "a", "header": None},
-            "secret would be sent to https://evil.example.com:443",
+            "secret would be used for the token_url at https://evil.example.com:443",
         ),
     ],
 )
@@ -237,7 +237,11 @@ async def test_base_url_does_not_move_away_from_an_endpoints_own_secrets(desk: D
         (ConnectionConfig(BASE, auth=Auth.OAUTH2, client_id="a", secret="x"), "auth oauth2 needs token_url"),
         (
             ConnectionConfig(BASE, auth=Auth.AWS, access_key_id="a", region="a:b", service="s", secret="x"),
-            "contain no colon",
+            "region contains something else than letters, digits, - and .",
+        ),
+        (
+            ConnectionConfig(BASE, auth=Auth.AWS, access_key_id="a", region="a", service="é", secret="x"),
+            "service contains something else than letters, digits, - and .",
         ),
         (ConnectionConfig(BASE, username="ann"), "username is for auth basic or digest, and auth is none"),
         (ConnectionConfig(BASE, ca="nonsense"), "ca has no PEM block CERTIFICATE"),

@@ -9,9 +9,11 @@ from mainspring.documents.apply import apply_files
 from mainspring.documents.faults import InvalidDocument
 from mainspring.documents.plan import Options
 from mainspring.documents.references import sent
+from mainspring.domain.connection import Auth, ConnectionConfig, with_fields
 from mainspring.domain.endpoint import EndpointConfig
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.run import Header
+from mainspring.operations.connections import add_connection, edit_connection
 from mainspring.operations.context import Desk
 from mainspring.operations.endpoints import add_endpoint, edit_endpoint, find_endpoint
 
@@ -62,3 +64,27 @@ async def test_path_changes_with_the_stored_secret(desk: Desk, billing: Endpoint
     await apply_files(desk, [("f.yaml", text.encode())], Options(sent({}), {}))
 
     assert http_of(await find_endpoint(desk, "billing")).headers[0].secret
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"auth": "header", "header": "X-Key"}, "secret would be used for auth header at https://api.example.com"),
+        (
+            {"base_url": "https://login.example.com/", "token_url": "https://api.example.com/token"},
+            "secret would be used for the token_url at https://api.example.com",
+        ),
+    ],
+)
+async def test_client_secret_is_sent_to_the_token_server_alone(
+    fields: dict[str, object], message: str, desk: Desk
+) -> None:
+    """The target gets tokens only. It must not get the secret that they are obtained with."""
+    login = "https://login.example.com/token"
+    oauth = ConnectionConfig(BASE, auth=Auth.OAUTH2, token_url=login, client_id="a", secret="canary-Zq81")
+    await add_connection(desk, "billing", oauth)
+
+    with pytest.raises(InvalidInput, match=message):
+        await edit_connection(desk, "billing", lambda old: with_fields(old, fields))
+    fresh = fields | {"secret": "another"}
+    assert (await edit_connection(desk, "billing", lambda old: with_fields(old, fresh))).version == 2

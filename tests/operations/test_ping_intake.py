@@ -6,6 +6,7 @@ import pytest
 
 from mainspring.domain.access.account import ping_token
 from mainspring.domain.errors import StoreUnavailable, TooManyRequests
+from mainspring.domain.run import Body
 from mainspring.domain.schedule.ping import Ping, PingMeaning
 from mainspring.operations.pings import BATCH_MAX, BURST, PER_MINUTE, PingIntake
 
@@ -87,3 +88,16 @@ async def test_what_cannot_be_a_token_is_not_looked_up(token: str) -> None:
 
     assert not await intake(stores).take(token, SUCCESS)
     assert stores.sizes == []
+
+
+async def test_large_bodies_share_no_transaction() -> None:
+    """A condition is evaluated for each of them, and a batch is written in one turn of the event loop."""
+    stores = Recorder()
+    taken = intake(stores)
+    large = Ping(PingMeaning.SUCCESS, body=Body(b"x" * 60_000, "text/plain", False, 60_000))
+    small = Ping(PingMeaning.SUCCESS, body=Body(b"x" * 1_000, "text/plain", False, 1_000))
+    async with asyncio.timeout(5):
+        await asyncio.gather(*[taken.take(token, large) for token in TOKENS[:20]])
+        await asyncio.gather(*[taken.take(token, small) for token in TOKENS[20:120]])
+
+    assert stores.sizes == [1] * 20 + [100]

@@ -88,6 +88,16 @@ async def test_program_has_its_own_environment_only_and_secrets_are_redacted(vau
     assert pair_place("tn_1", "ep_1", CommandAction(("/bin/x",)), "TOKEN") == "tn_1|ep_1|variable:token"
 
 
+@pytest.mark.parametrize("rest", [290, 3_990], ids=["cut for the error", "cut by the supervisor"])
+async def test_secret_that_is_cut_in_standard_error_is_not_shown(vault: AesVault, rest: int) -> None:
+    secret = Header("TOKEN", vault.seal("hunter2-hunter2", "tn_1|ep_1|variable:token"), secret=True)
+    script = f"import os, sys; sys.stderr.write(os.environ['TOKEN'] + ' ' + 'x' * {rest}); sys.exit(1)"
+    outcome = await call(vault, *python(script), environment=(secret,))
+
+    assert outcome.error_code == "exit_code"
+    assert "unter2" not in f"{outcome.error} {outcome.headers}"
+
+
 async def test_shell_runs_only_on_request_and_working_folder_is_used(vault: AesVault) -> None:
     outcome = await call(vault, "pwd; echo $((2 + 3))", shell=True, folder="/")
 

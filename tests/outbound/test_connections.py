@@ -149,3 +149,21 @@ async def test_secret_that_cannot_be_decrypted_sends_nothing(world: World) -> No
 
     assert short(outcome) == ("blocked", "secret")
     assert gate.seen == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"auth": Auth.AWS, "access_key_id": "ключ", "region": "é", "service": "s\u2028", "secret": "ключ"},
+        {"auth": Auth.DIGEST, "username": "ключ", "secret": "\u2028"},
+        {"auth": Auth.BASIC, "username": "ключ", "secret": "\u2028"},
+    ],
+)
+async def test_credentials_beyond_ascii_are_sent_or_refused_and_never_raise(
+    fields: dict[str, Any], world: World
+) -> None:
+    async with Gateway(plain) as gate:
+        await world.connect(gate.url(), **fields)
+        outcome = await world.caller().call(through(gate.url("/")))
+
+    assert outcome.error_code != "internal"

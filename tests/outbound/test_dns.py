@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import struct
+import time
 from typing import Any
 
 import dns.message
+import dns.rrset
 import pytest
 
 from mainspring.domain.kinds.dns import AnswersMatch, DnsAction, RecordType
@@ -12,6 +15,7 @@ from mainspring.domain.run import Outcome, Request, RunStatus
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.kinds.dial import Dialer
 from mainspring.outbound.kinds.dns import DnsCaller
+from tests.harness.loop_watch import LoopWatch
 from tests.outbound.conftest import LOOPBACK, NOW, SLOT_AT
 from tests.peers.name_server import Answer, NameServer, zone
 
@@ -154,3 +158,62 @@ async def test_named_resolver_that_the_guard_refuses_is_not_asked() -> None:
         outcome = await call(DnsAction("example.com", resolver=f"127.0.0.1:{server.port}"), AddressGuard())
 
     assert (server.questions, outcome.status, outcome.error_code) == (0, RunStatus.BLOCKED, "blocked_address")
+
+
+def pointing(asked: dns.message.Message) -> bytes:
+    """Hundreds of records whose names are one long name, which each of them points at."""
+    head = bytearray(dns.message.make_response(asked).to_wire())
+    pointer = (0xC000 | len(head)).to_bytes(2)
+    head += b"\x01a" * 126 + b"\0" + struct.pack("!HHIH4s", 1, 1, 300, 4, b"\1\2\3\4")
+    count = 4_000
+    for number in range(count):
+        head += pointer + struct.pack("!HHIH", 2, 1, number, 2) + pointer
+    head[6:8] = (count + 1).to_bytes(2)
+    return bytes(head)
+
+
+def unasked(asked: dns.message.Message) -> bytes:
+    """Records of a type that was not asked for, whose data points at a long name, and one that was."""
+    answer = bytearray(dns.message.make_response(asked).to_wire())
+    answer += b"\xc0\x0c" + struct.pack("!HHIH", 17, 1, 300, 254) + b"\x01a" * 126 + b"\0\0"
+    pointer = (0xC000 | (len(answer) - 254)).to_bytes(2)
+    for _ in range(80):
+        answer += b"\xc0\x0c" + struct.pack("!HHIH", 17, 1, 300, 4) + pointer * 2
+    answer += b"\xc0\x0c" + struct.pack("!HHIH4s", 1, 1, 300, 4, b"\xc0\0\2\7")
+    answer[6:8] = (82).to_bytes(2)
+    return bytes(answer)
+
+
+async def test_answer_whose_names_point_at_a_long_one_holds_nobody_up() -> None:
+    async with NameServer(pointing, is_short=True) as server, LoopWatch() as watch:
+        before = time.process_time()
+        outcome = await call(DnsAction("example.com", RecordType.NS, f"127.0.0.1:{server.port}"))
+        spent_s = time.process_time() - before
+
+    assert (outcome.status, outcome.error_code) == (RunStatus.FAILURE, "dns"), outcome.error
+    assert "a name of more than 32 labels" in (outcome.error or "")
+    assert watch.longest_s < 0.1
+    assert spent_s < 1
+
+
+async def test_records_that_were_not_asked_for_are_not_read() -> None:
+    async with NameServer(unasked, is_short=True) as server, LoopWatch() as watch:
+        outcome = await call(DnsAction("example.com", RecordType.A, f"127.0.0.1:{server.port}"))
+
+    assert (outcome.status, outcome.error) == (RunStatus.SUCCESS, None)
+    assert facts(outcome)["answers"] == ["192.0.2.7"]
+    assert watch.longest_s < 0.1
+
+
+async def test_datagrams_of_a_flood_are_dropped() -> None:
+    """Only one answer is kept, and nothing is parsed that does not answer the question."""
+
+    def flooding(asked: dns.message.Message) -> bytes:
+        for _ in range(50):
+            server.say(other_id(asked))
+        return zone(RECORDS)(asked) or b""
+
+    async with NameServer(flooding) as server:
+        outcome = await call(DnsAction("example.com", resolver=f"127.0.0.1:{server.port}"))
+
+    assert outcome.status is RunStatus.SUCCESS, outcome.error

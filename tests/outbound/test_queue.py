@@ -20,6 +20,7 @@ from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.kinds.dial import REPLIES_MAX, Dialer
 from mainspring.outbound.kinds.queue import QueueCaller
 from mainspring.outbound.vault import AesVault
+from tests.harness.loop_watch import LoopWatch
 from tests.harness.nats import NatsServer
 from tests.harness.valkey import Valkey
 from tests.outbound.conftest import LOOPBACK, PATIENCE_MS, SLOT_AT
@@ -311,3 +312,24 @@ def test_what_a_broker_does_not_have_is_refused(action: QueueAction, field: str)
         QueueKind().check(action, CallPolicy())
 
     assert refused.value.field == field
+
+
+async def test_table_of_a_hostile_broker_is_not_decoded(vault: AesVault) -> None:
+    """The client needs a second for 64 kB of it, and a minute for a megabyte."""
+
+    async def presents_itself(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(8)
+        values = b"V" * 400_000
+        table = b"\x01aA" + len(values).to_bytes(4) + values
+        payload = bytes((0, 10, 0, 10, 0, 9)) + len(table).to_bytes(4) + table
+        payload += b"\0\0\0\5PLAIN\0\0\0\5en_US"
+        writer.write(b"\x01\0\0" + len(payload).to_bytes(4) + payload + b"\xce")
+        await writer.drain()
+        await reader.read()
+
+    async with Talker(presents_itself) as peer, LoopWatch() as watch:
+        outcome = await call(to(f"amqp://127.0.0.1:{peer.port}", timeout_ms=PATIENCE_MS), vault)
+
+    assert verdict(outcome) == (RunStatus.FAILURE, "unexpected"), outcome.error
+    assert "the broker sent a frame of 400,0" in (outcome.error or "")
+    assert watch.longest_s < 0.1

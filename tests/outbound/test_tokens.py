@@ -202,7 +202,8 @@ async def test_token_server_at_a_forbidden_address_is_not_called(world: World) -
 @pytest.mark.parametrize(
     "body",
     [b"", b"[]", b"{}", b"null", b'{"access_token": 5}', b'{"access_token": "a\\nb"}', b"\xff", b"[" * 9_999,
-     b'{"access_token": "abc", "token_type": "mac"}', b'{"access_token": "a", "scope": 5}'],
+     b'{"access_token": "abc", "token_type": "mac"}', b'{"access_token": "a", "scope": 5}',
+     b'{"access_token": "a", "expires_in": 1e999}'],
 )  # fmt: skip
 async def test_hostile_token_response_is_a_failure(body: bytes, world: World) -> None:
     async with Gateway(lambda call: Reply(200, body)) as gate:

@@ -55,6 +55,7 @@ class NameServer(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         self.questions += 1
+        self._asker = addr
         asked = dns.message.from_wire(data)
         if self._is_short:
             reply = dns.message.make_response(asked)
@@ -62,6 +63,10 @@ class NameServer(asyncio.DatagramProtocol):
             self._transport.sendto(reply.to_wire(), addr)
         elif (answer := self._answer(asked)) is not None:
             self._transport.sendto(answer, addr)
+
+    def say(self, data: bytes) -> None:
+        """Sends a datagram to the last one who asked."""
+        self._transport.sendto(data, self._asker)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         size = int.from_bytes(await reader.readexactly(2), "big")

@@ -30,7 +30,7 @@ async def put(stores: Stores, calendar: Calendar) -> None:
 async def test_calendar_is_read_as_it_was_written_with_its_event_and_audit_entry(stores: Stores) -> None:
     await put(stores, CALENDAR)
     assert await stores.calendars.calendars("default") == [CALENDAR]
-    assert await stores.calendars.versions() == {"cal_1": 1}
+    assert await stores.calendars.versions() == {"cal_1": ("default", 1)}
     assert [each.type for each in await told(stores)] == [EventType.CALENDAR_CREATED]
     assert [entry.act for entry in await stores.audit.audit_entries("default", None, 10)] == ["calendar.created"]
 
@@ -41,7 +41,7 @@ async def test_second_calendar_of_a_name_is_refused_in_its_tenant_only(stores: S
     await put(stores, replace(CALENDAR, id="cal_2", tenant_id="other"))
     with pytest.raises(Conflict, match="another calendar is named 'closed' already"):
         await put(stores, replace(CALENDAR, id="cal_3"))
-    assert [each.id for each in await stores.calendars.calendars(None)] == ["cal_1", "cal_2"]
+    assert await stores.calendars.versions() == {"cal_1": ("default", 1), "cal_2": ("other", 1)}
 
 
 async def test_edit_of_an_outdated_version_or_of_another_tenant_changes_nothing(stores: Stores) -> None:

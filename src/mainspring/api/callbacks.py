@@ -36,10 +36,12 @@ async def _answer(scope: Scope, receive: Receive) -> Answer:
     if scope["method"] != "POST":
         return 405, "send POST", [(b"allow", b"POST")]
     token, _, said = scope["path"].removeprefix(CALLBACK_PATH).partition("/")
+    intake: CallbackIntake = scope["app"].state.callbacks
+    if not intake.knows(token):  # before anything of a stranger is read
+        return 404, "not found", []
     report = read_report(said, scope["query_string"].decode("latin-1"), await read_body(scope, receive))
     if report is None:
         return 404, "not found", []
-    intake: CallbackIntake = scope["app"].state.callbacks
     try:
         receipt = await intake.take(token, report)
     except TooManyRequests as fault:

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs
 import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mainspring.domain.access.account import is_ping_token
 from mainspring.domain.errors import StoreUnavailable, TooManyRequests
 from mainspring.domain.run import Body
 from mainspring.domain.schedule.ping import CODE_MAX, Ping, PingMeaning
@@ -63,6 +64,8 @@ async def _answer(scope: Scope, receive: Receive) -> Answer:
     if found is None:
         return 404, "not found", []
     kind, code = found
+    if not is_ping_token(token):  # before anything of a stranger is read
+        return 404, "not found", []
     run_key = clean_text(parse_qs(scope["query_string"].decode("latin-1")).get("rid", [""])[0], RUN_KEY_MAX)
     body = await read_body(scope, receive) if scope["method"] == "POST" else None
     intake: PingIntake = scope["app"].state.pings

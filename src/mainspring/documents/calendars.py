@@ -41,9 +41,9 @@ class CalendarSection:
             old = plan.calendars.get(each.name)
             if old is None or plan.may_manage(each, KIND, old.managed_by):
                 await _plan_one(plan, each, old)
-        if wanted and plan.new_calendars:
+        if wanted and (plan.new_calendars or plan.changed_calendars):
             try:
-                check_room(plan.desk, len(plan.calendars))
+                check_room(plan.desk, plan.calendars.values())
             except QuotaExceeded as fault:
                 plan.fault(wanted[-1].place, str(fault))
 

@@ -23,7 +23,6 @@ from mainspring.documents.plan import (
 )
 from mainspring.documents.references import STORED, escaped, has_reference, resolved
 from mainspring.documents.rules import exported_rules
-from mainspring.domain.calendar import open_days_of
 from mainspring.domain.connection import attach, connection_name, rebased_url, relative_url
 from mainspring.domain.definition import config_of
 from mainspring.domain.endpoint import (
@@ -50,7 +49,7 @@ from mainspring.operations.context import Desk
 from mainspring.operations.documents import archive_act, edit_act, live_endpoints, plan_endpoint
 from mainspring.operations.endpoints import checked_config, is_moved, sealed_query
 
-TURN_EVERY = 50  # so many take some 20 ms; a process that serves and schedules has other things to do too
+TURN_EVERY = 20  # so many take some 20 ms; a process that serves and schedules has other things to do too
 NEW_QUERY = "(another query string)"
 FAULTS_MAX = 20  # of one endpoint; more than it has fields
 # A value that is surely good, to go on with after a fault: so that the next one is found too.
@@ -160,7 +159,7 @@ def _create(
 ) -> None:
     kind = kind_of(config.action)
     bare = replace(config, action=kind.with_pairs(config.action, ()))
-    days = open_days_of(config, plan.calendars, plan.now)
+    days = plan.open_days(config)
     endpoint, event = plan_endpoint(plan.desk, endpoint_id, bare, host, job, wanted.source or "", days, plan.now)
     action = marked(kind.with_pairs(endpoint.action, headers), already=endpoint.action.templated)
     plan.new_endpoints.append(replace(endpoint, action=action))
@@ -200,7 +199,7 @@ def _change(
     if not fields and renamed_from is None:
         plan.unchanged += 1
         return
-    days = open_days_of(config, plan.calendars, plan.now)
+    days = plan.open_days(config)
     plan.acts[old.id] = edit_act(plan.desk, old, config, headers, query, host, job, source, days)
     if renamed_from is not None:
         plan.freed.append(old.id)
@@ -224,7 +223,7 @@ def _checked(
     for _ in range(FAULTS_MAX):
         try:
             checked = checked_config(plan.desk, _attached(plan, config), plan.tenant, endpoint_id)
-            open_days_of(checked[0], plan.calendars, plan.now)  # raises if it names a calendar that does not exist
+            plan.open_days(checked[0])  # raises if it names a calendar that does not exist
             return checked if is_good else None
         except (InvalidInput, QuotaExceeded) as fault:
             field = fault.field if isinstance(fault, InvalidInput) else "every"

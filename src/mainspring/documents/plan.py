@@ -13,9 +13,9 @@ from mainspring.documents.entries import DocumentEntry, LastingEntry
 from mainspring.documents.faults import DocumentFault, SourcePlace
 from mainspring.documents.references import Resolver
 from mainspring.documents.yaml_reader import Path, Tree
-from mainspring.domain.calendar import Calendar
+from mainspring.domain.calendar import Calendar, day_bits, open_days_from
 from mainspring.domain.connection import Connection
-from mainspring.domain.endpoint import Endpoint, Job, Tenant
+from mainspring.domain.endpoint import Endpoint, EndpointConfig, Job, Tenant
 from mainspring.domain.event import Event
 from mainspring.domain.kinds.command import CommandRefused
 from mainspring.domain.name import as_stored
@@ -94,6 +94,7 @@ class DocumentPlan(Struct):
     rebased: dict[str, Connection] = field(default_factory=dict)  # by name, before their base URL changed
     calendars: dict[str, Calendar] = field(default_factory=dict)  # by name, after the change
     calendars_of: dict[str, tuple[str, str]] = field(default_factory=dict)  # endpoint id to the names of its calendars
+    bits: dict[str, int] = field(default_factory=dict)  # the days of calendars that endpoints name, made once
     steps: list[PlanStep] = field(default_factory=list)
     unchanged: int = 0
     notes: list[str] = field(default_factory=list)
@@ -125,6 +126,12 @@ class DocumentPlan(Struct):
 
     def fault(self, place: SourcePlace, message: str) -> None:
         self.faults.append(DocumentFault(place, message))
+
+    def open_days(self, config: EndpointConfig) -> str:
+        """The days on which an endpoint may run. Raises InvalidInput if it names a calendar that does not exist."""
+        for name in {config.except_calendar, config.only_calendar} & self.calendars.keys() - self.bits.keys():
+            self.bits[name] = day_bits(self.calendars[name], self.now)
+        return open_days_from(config, dict.fromkeys(self.calendars, 0) | self.bits, self.now)
 
     def connection(self, name: str) -> Connection | None:
         """The connection that an entry names, possibly one of the same documents. Raises InvalidInput."""

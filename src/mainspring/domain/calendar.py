@@ -19,10 +19,11 @@ from mainspring.domain.endpoint import Endpoint, EndpointConfig
 from mainspring.domain.errors import Conflict, InvalidInput, did_you_mean
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.name import check_name, shown
-from mainspring.domain.schedule.open_days import decode_days, encode_days, local_date
+from mainspring.domain.schedule.open_days import OpenDays, decode_days, encode_days, local_date
 
 KIND = "calendar"
 CALENDARS_MAX = 100  # per tenant
+CALENDAR_BYTES_MAX = 5_000_000  # of all calendars of a tenant: every list of them reads them all
 DATES_MAX = 1_000  # entries
 LISTED_DAYS_MAX = 5_000  # of all entries, so that a range of a century is refused
 LABEL_MAX = 100
@@ -85,6 +86,13 @@ class Calendar(Struct, frozen=True):
     created_at: datetime
     updated_at: datetime
     managed_by: str = ""  # the configuration source that describes it; "": people alone do
+
+
+class SeenCalendars(Struct, frozen=True):
+    """The calendars of all tenants, as they were when the janitor looked last."""
+
+    year: int = 0
+    versions: Mapping[str, tuple[str, int]] = {}  # by id: tenant and version
 
 
 def check_calendar(given: CalendarConfig) -> CalendarConfig:
@@ -163,37 +171,61 @@ def days_between(calendar: Calendar, first: date, last: date) -> dict[int, str]:
     return dict(sorted(days.items()))
 
 
+def size_of(calendar: Calendar) -> int:
+    """About how many bytes a calendar takes where it is stored."""
+    listed = sum(len(each) for each in calendar.config.dates)
+    return len(calendar.config.ics) + listed + sum(17 + len(each.label) for each in calendar.found)
+
+
+def day_bits(calendar: Calendar, now: datetime) -> int:
+    """The days of a calendar as bits: bit n is the n-th day of its years. Takes some milliseconds."""
+    first, last = _span(now)
+    begin = first.toordinal()
+    marks = bytearray(last.toordinal() - begin + 1)
+    for day in days_between(calendar, first, last):
+        marks[day - begin] = 1
+    return int("0" + marks[::-1].translate(_DIGITS).decode(), 2)
+
+
 def open_days_of(config: EndpointConfig, calendars: Mapping[str, Calendar], now: datetime) -> str:
     """The days on which an endpoint may run, as it carries them. Raises InvalidInput for a calendar that is missing."""
+    named = {name for name in (config.except_calendar, config.only_calendar) if name}
+    bits = {name: day_bits(calendars[name], now) if name in named else 0 for name in calendars}
+    return open_days_from(config, bits, now)
+
+
+def open_days_from(config: EndpointConfig, bits: Mapping[str, int], now: datetime) -> str:
+    """The same from the days of each calendar as bits, so that many endpoints cost little."""
     except_, only = (
-        _named(calendars, name, key)
-        for name, key in ((config.except_calendar, "except"), (config.only_calendar, "only"))
+        _named(bits, name, key) for name, key in ((config.except_calendar, "except"), (config.only_calendar, "only"))
     )
     if except_ is None and only is None:
         return ""
-    years = years_of(now)
-    first, last = date(years[0], 1, 1), date(years[1], 12, 31)
-    excluded = days_between(except_, first, last) if except_ is not None else {}
-    included = None if only is None else days_between(only, first, last)
-    is_open = [
-        day not in excluded and (included is None or day in included)
-        for day in range(first.toordinal(), last.toordinal() + 1)
-    ]
-    return encode_days(first, is_open, is_open_later=only is None)
+    first, last = _span(now)
+    count = (last - first).days + 1
+    every = (1 << count) - 1
+    is_open = (every if only is None else only) & ~(except_ or 0)
+    return encode_days(OpenDays(first.toordinal(), count, is_open, only is None))
 
 
-def _named(calendars: Mapping[str, Calendar], name: str, key: str) -> Calendar | None:
+def _span(now: datetime) -> tuple[date, date]:
+    first_year, last_year = years_of(now)
+    return date(first_year, 1, 1), date(last_year, 12, 31)
+
+
+_DIGITS = bytes([48, 49]) + bytes(range(2, 256))  # 0 and 1 as they are written
+
+
+def _named(bits: Mapping[str, int], name: str, key: str) -> int | None:
     if not name:
         return None
-    found = calendars.get(name)
-    if found is None:
+    if name not in bits:
         raise InvalidInput(
-            f"calendar '{shown(name)}' does not exist{did_you_mean(name, tuple(calendars))}; create it, or choose "
-            "another",
+            f"calendar '{shown(name)}' does not exist{did_you_mean(name, tuple(bits))}; create it, or choose another",
             field=key,
             value=shown(name),
         )
-    return found
+    return bits[name]
 
 
 def last_open_day(endpoint: Endpoint) -> date | None:

@@ -8,6 +8,7 @@ the keys of an export and the reference pages.
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin
 
@@ -169,6 +170,7 @@ def check_duration(value: int, least: int, most: int, field: ConfigField) -> Non
         )
 
 
+@cache
 def describe(struct: type[Struct]) -> tuple[ConfigField, ...]:
     """The described fields of a struct, in its order."""
     return tuple(

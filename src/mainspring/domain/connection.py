@@ -5,6 +5,7 @@ and what is stored have the same form: `secret` and `client_key` are plain text 
 must not break: a secret is sent to the origins that it was given for, and to no other.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -107,6 +108,7 @@ FIELDS_OF: dict[Auth, tuple[str, ...]] = {
     Auth.AWS: ("access_key_id", "region", "service", "secret"),
 }
 OPTIONAL = ("scope", "audience")
+_AWS_PART = re.compile(r"[A-Za-z0-9.-]+")
 _CREDENTIALS = tuple(dict.fromkeys(name for names in FIELDS_OF.values() for name in names))
 
 
@@ -188,14 +190,19 @@ def check_connection(
     _check_secret(checked, before)
     _check_tls(checked, before)
     _check_proxy(checked.proxy, tuple(proxies))
-    _refuse_other_origin(checked, before)
+    _refuse_other_use(checked, before)
     return checked
 
 
-def origins_of(config: ConnectionConfig) -> set[str]:
-    """The origins that the secrets of a connection are sent to."""
-    token = {origin_of(config.token_url)} if config.auth is Auth.OAUTH2 else set()
-    return {origin_of(config.base_url)} | token
+def uses_of(config: ConnectionConfig) -> dict[str, set[str]]:
+    """How each secret is used, and at which origin. A client secret is for the token server, and what it obtains for
+    the base URL; both see the client certificate.
+    """
+    base = origin_of(config.base_url)
+    if config.auth is not Auth.OAUTH2:
+        return {"secret": {f"auth {config.auth} at {base}"}, "client_key": {base}}
+    token = origin_of(config.token_url)
+    return {"secret": {f"the token_url at {token}", f"tokens at {base}"}, "client_key": {base, token}}
 
 
 def connection_name(action: Action) -> str:
@@ -343,8 +350,11 @@ def _check_secret(checked: ConnectionConfig, before: ConnectionConfig | None) ->
     for name in ("username", "secret", "access_key_id", "region", "service", "client_id", "scope", "audience"):
         if any(ord(character) < 32 or ord(character) == 127 for character in getattr(checked, name)):
             raise InvalidInput(f"{name} contains a line break or a control character; remove it", field=name)
-    if checked.auth is Auth.AWS and any(":" in part for part in (checked.region, checked.service)):
-        raise InvalidInput("region and service contain no colon; write them as in eu-central-1", field="region")
+    for name in ("region", "service"):
+        if checked.auth is Auth.AWS and not _AWS_PART.fullmatch(getattr(checked, name)):
+            raise InvalidInput(
+                f"{name} contains something else than letters, digits, - and .; write it as in eu-central-1", field=name
+            )
 
 
 def _check_tls(checked: ConnectionConfig, before: ConnectionConfig | None) -> None:
@@ -377,14 +387,16 @@ def _check_proxy(name: str, allowed: tuple[str, ...]) -> None:
         )
 
 
-def _refuse_other_origin(checked: ConnectionConfig, before: ConnectionConfig | None) -> None:
+def _refuse_other_use(checked: ConnectionConfig, before: ConnectionConfig | None) -> None:
     if before is None:
         return
+    now, then = uses_of(checked), uses_of(before)
     kept = [name for name in SECRETS if getattr(checked, name) and getattr(checked, name) == getattr(before, name)]
-    added = origins_of(checked) - origins_of(before)
-    if kept and added:
+    moved = [name for name in kept if now[name] - then[name]]
+    if moved:
+        name = moved[0]
         raise InvalidInput(
-            f"{' and '.join(kept)} would be sent to {', '.join(sorted(added))}, but was given for "
-            f"{', '.join(sorted(origins_of(before)))}; give it again, or keep the origin",
-            field=kept[0],
+            f"{' and '.join(moved)} would be used for {', '.join(sorted(now[name] - then[name]))}, but was given for "
+            f"{', '.join(sorted(then[name]))}; give it again, or keep auth and the origins",
+            field=name,
         )

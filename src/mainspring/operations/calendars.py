@@ -6,27 +6,33 @@ endpoint at its calendars. So no order of concurrent writes leaves an endpoint w
 left undone, and the days of another year, are the janitor's (`extend_calendars`).
 """
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.calendar import (
+    CALENDAR_BYTES_MAX,
     CALENDARS_MAX,
     KIND,
     Calendar,
     CalendarConfig,
     ExcludedDay,
     FoundDay,
+    SeenCalendars,
     check_calendar,
     check_calendar_name,
+    day_bits,
     days_between,
     excluded_days,
     named_twice,
+    open_days_from,
     open_days_of,
     refuse_delete,
     renewed,
+    size_of,
     years_of,
 )
 from mainspring.domain.calendar_days import find_days
@@ -40,7 +46,7 @@ from mainspring.operations.context import Desk
 from mainspring.operations.dry_run import dry_run_desk
 from mainspring.ports.calendars import CalendarStore
 
-PAGE = 500
+PAGE = 50  # endpoints that are planned again in one transaction, which takes some ten milliseconds
 SYSTEM = "system"
 
 
@@ -57,7 +63,7 @@ async def find_calendar(desk: Desk, name_or_id: str) -> Calendar:
 
 
 async def add_calendar(desk: Desk, name: str, config: CalendarConfig) -> Calendar:
-    check_room(desk, len(await list_calendars(desk)) + 1)
+    there = await list_calendars(desk)
     now = await desk.stores.schedule.now()
     checked = check_calendar(config)
     made = Calendar(
@@ -71,6 +77,7 @@ async def add_calendar(desk: Desk, name: str, config: CalendarConfig) -> Calenda
         now,
         now,
     )
+    check_room(desk, [*there, made])
     await desk.stores.calendars.add_calendar(made, told(desk, EventType.CALENDAR_CREATED, now, made))
     return made
 
@@ -86,6 +93,7 @@ async def edit_calendar(desk: Desk, name_or_id: str, edit: Callable[[CalendarCon
         renewed(found, await found_days(desk, config, now), years_of(now)[1], now),
         config=config,
     )
+    check_room(desk, [edited, *(each for each in await list_calendars(desk) if each.id != edited.id)])
     if not await desk.stores.calendars.put_calendar(edited, told(desk, EventType.CALENDAR_UPDATED, now, edited)):
         raise Conflict(
             f"{KIND} {found.name!r} was changed concurrently; read it again and retry", kind=KIND, name=found.name
@@ -141,11 +149,11 @@ async def look_again(desk: Desk, endpoint: Endpoint) -> Endpoint:
     if not endpoint.days:
         return endpoint
     calendars, now = await calendars_by_name(desk), await desk.stores.schedule.now()
-    if _days_now(endpoint, calendars, now) == endpoint.days:
+    used = {endpoint.except_calendar, endpoint.only_calendar}
+    bits = {name: day_bits(each, now) for name, each in calendars.items() if name in used}
+    if _days_now(endpoint, bits, now) == endpoint.days:
         return endpoint
-    changed = await desk.stores.endpoints.change_endpoints(
-        desk.tenant_id, [endpoint.id], _renewal(desk, calendars, now)
-    )
+    changed = await desk.stores.endpoints.change_endpoints(desk.tenant_id, [endpoint.id], _renewal(desk, bits, now))
     return changed[0].endpoint if changed else endpoint
 
 
@@ -158,7 +166,11 @@ async def renew_endpoints(desk: Desk) -> int:
     count = 0
     while True:
         calendars, now = await calendars_by_name(desk), await desk.stores.schedule.now()
-        act, after = _renewal(desk, calendars, now), ""
+        bits = {}
+        for name, each in calendars.items():
+            await asyncio.sleep(0)  # each takes some milliseconds
+            bits[name] = day_bits(each, now)
+        act, after = _renewal(desk, bits, now), ""
         while ids := await desk.stores.calendars.endpoints_with_days(desk.tenant_id, after, PAGE):
             changed = await desk.stores.endpoints.change_endpoints(desk.tenant_id, ids, act)
             count += sum(bool(each.events) for each in changed)
@@ -167,27 +179,31 @@ async def renew_endpoints(desk: Desk) -> int:
             return count
 
 
-async def extend_calendars(desk: Desk, known: object) -> object:
-    """Finds the holidays and events of a year that has come near, and renews endpoints, in all tenants.
+async def extend_calendars(desk: Desk, known: SeenCalendars) -> SeenCalendars:
+    """Finds the holidays and events of a year that has come near, and renews endpoints, a tenant at a time.
 
-    Returns what it has seen: nothing is done while the year and the calendars are those of `known`.
+    Returns what it has seen. Only tenants whose calendars differ from `known` are read, and all of them in a new year.
     """
     now = await desk.stores.schedule.now()
-    if (now.year, await desk.stores.calendars.versions()) == known:
+    there = await desk.stores.calendars.versions()
+    if SeenCalendars(now.year, there) == known:
         return known
-    there = await desk.stores.calendars.calendars(None)
-    for each in there:
+    old = known.versions if known.year == now.year else {}
+    for tenant_id in sorted({seen[0] for id_, seen in there.items() if old.get(id_) != seen}):
+        await _extend(replace(desk, tenant_id=tenant_id, actor=SYSTEM), now)
+    return SeenCalendars(now.year, await desk.stores.calendars.versions())
+
+
+async def _extend(desk: Desk, now: datetime) -> None:
+    for each in await list_calendars(desk):
         has_years = bool(each.config.holidays or each.config.ics)
         if has_years and each.found_until < years_of(now)[1]:
-            at = replace(desk, tenant_id=each.tenant_id, actor=SYSTEM)
             try:
-                later = renewed(each, await found_days(at, each.config, now), years_of(now)[1], now)
+                later = renewed(each, await found_days(desk, each.config, now), years_of(now)[1], now)
             except InvalidInput:  # the extra is not installed here: `doctor` says so
                 continue
             await desk.stores.calendars.put_calendar(later, None)
-    for tenant_id in sorted({each.tenant_id for each in there}):
-        await renew_endpoints(replace(desk, tenant_id=tenant_id, actor=SYSTEM))
-    return now.year, await desk.stores.calendars.versions()
+    await renew_endpoints(desk)
 
 
 async def found_days(desk: Desk, config: CalendarConfig, now: datetime) -> tuple[FoundDay, ...]:
@@ -197,12 +213,21 @@ async def found_days(desk: Desk, config: CalendarConfig, now: datetime) -> tuple
     return await desk.sandbox.call(desk.tenant_id, find_days, config.holidays, config.ics, *years_of(now))
 
 
-def check_room(desk: Desk, count: int) -> None:
-    if count > CALENDARS_MAX:
+def check_room(desk: Desk, calendars: Collection[Calendar]) -> None:
+    """Raises QuotaExceeded if a tenant may not have all of these."""
+    if len(calendars) > CALENDARS_MAX:
         raise QuotaExceeded(
-            f"tenant {desk.tenant_id!r} would have {count} {KIND}s, more than {CALENDARS_MAX}; delete one",
+            f"tenant {desk.tenant_id!r} would have {len(calendars)} {KIND}s, more than {CALENDARS_MAX}; delete one",
             quota="calendars",
             limit=CALENDARS_MAX,
+        )
+    size = sum(map(size_of, calendars))
+    if size > CALENDAR_BYTES_MAX:
+        raise QuotaExceeded(
+            f"the {KIND}s of tenant {desk.tenant_id!r} would have {size:,} bytes with the days that were found, more "
+            f"than {CALENDAR_BYTES_MAX:,}; delete one, or shorten an iCalendar text",
+            quota="calendar_bytes",
+            limit=CALENDAR_BYTES_MAX,
         )
 
 
@@ -240,9 +265,9 @@ class _DryRunCalendars:
         return []
 
 
-def _renewal(desk: Desk, calendars: Mapping[str, Calendar], now: datetime) -> changes.Act:
+def _renewal(desk: Desk, bits: Mapping[str, int], now: datetime) -> changes.Act:
     def act(old: Endpoint, at: datetime) -> Change:
-        days = _days_now(old, calendars, now)
+        days = _days_now(old, bits, now)
         if days == old.days:
             return Change(old)
         return changes.edit(old, replace(old, days=days), at, desk.actor, desk.cron)
@@ -250,9 +275,9 @@ def _renewal(desk: Desk, calendars: Mapping[str, Calendar], now: datetime) -> ch
     return act
 
 
-def _days_now(endpoint: Endpoint, calendars: Mapping[str, Calendar], now: datetime) -> str:
+def _days_now(endpoint: Endpoint, bits: Mapping[str, int], now: datetime) -> str:
     """A calendar that is gone leaves the days as they are."""
     try:
-        return open_days_of(endpoint, calendars, now)
+        return open_days_from(endpoint, bits, now)
     except InvalidInput:
         return endpoint.days

@@ -42,6 +42,10 @@ class CallbackIntake:
         finally:
             self._waiting -= 1
 
+    def knows(self, token: str) -> bool:
+        """Whether this is a token of this installation; its run may have ended."""
+        return self._target(token) is not None
+
     def _target(self, token: str) -> CallbackTarget | None:
         if len(token) > TOKEN_CHARS_MAX or not token.isascii():
             return None

@@ -14,7 +14,7 @@ from mainspring.domain.text import check_text
 from mainspring.operations.context import Desk
 from mainspring.ports.endpoints import EndpointFilter
 
-PAGE = 1_000
+PAGE = 300  # endpoints in one transaction: SQLite archives them in some 50 ms, on the event loop
 _EVENT = {
     JobStatus.PAUSED: EventType.JOB_PAUSED,
     JobStatus.ACTIVE: EventType.JOB_RESUMED,

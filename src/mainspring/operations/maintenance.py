@@ -32,7 +32,7 @@ from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.maintenance import MaintenanceStore
 
 WINDOWS_MAX = 100  # per tenant: a claim asks each of them whether it is open
-PAGE = 1_000
+PAGE = 300  # endpoints that are planned again in one transaction
 
 
 class WindowStatus(Struct, frozen=True):

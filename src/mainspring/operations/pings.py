@@ -26,6 +26,7 @@ from mainspring.ports.pings import PingUrl
 from mainspring.ports.stores import Stores
 
 BATCH_MAX = 200  # pings in one transaction: it locks their endpoints for some milliseconds
+BATCH_BYTES_MAX = 100_000  # of bodies in one transaction: a condition takes milliseconds for each
 WAITING_MAX = 2_000  # two seconds of the rate that is accepted; more are asked to come again
 PER_MINUTE = 120  # of one token: a job that runs every second, with its start and its end
 BURST = 60
@@ -122,7 +123,7 @@ class PingIntake:
 
     async def _write(self) -> None:
         while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), BATCH_MAX))]
+            batch = self._next_batch()
             try:
                 results = await self._stores.pings.receive([(key, ping) for key, ping, _ in batch])
             except BaseException as fault:
@@ -135,6 +136,17 @@ class PingIntake:
             for (_, _, stored), is_known in zip(batch, results, strict=True):
                 if not stored.done():
                     stored.set_result(is_known)
+
+    def _next_batch(self) -> list[tuple[str, Ping, asyncio.Future[bool]]]:
+        batch: list[tuple[str, Ping, asyncio.Future[bool]]] = []
+        size = 0
+        while self._waiting and len(batch) < BATCH_MAX:
+            body = self._waiting[0][1].body
+            size += 0 if body is None else len(body.data)
+            if batch and size > BATCH_BYTES_MAX:
+                break
+            batch.append(self._waiting.popleft())
+        return batch
 
 
 class TokenRates:

@@ -11,13 +11,20 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.schedule.anchor import expire_hints, plan_after_run, replan, without_expired_hints
 from mainspring.domain.schedule.governor import CronReader, Decision, decode_trail
-from mainspring.domain.schedule.maintenance import MaintenanceWindow, occurrences, skip_slot, skipping_at
+from mainspring.domain.schedule.maintenance import (
+    DuringMaintenance,
+    MaintenanceWindow,
+    WindowSpan,
+    current_or_next,
+    skip_slot,
+    skipping_at,
+)
 from mainspring.domain.schedule.open_days import local_date
 from mainspring.operations.calendars import excluded_for
 from mainspring.operations.context import Desk
 
 EXCLUDED_MAX = timedelta(days=366)
-SKIPS_MAX = 1_000  # slots that windows skip in one preview
+LOOKS_MAX = 1_500  # openings of windows that one preview looks at, some 40 us each; beyond them it ends
 
 
 async def load_preview(
@@ -69,18 +76,39 @@ def upcoming(
         state = replan(replace(state, failure_count=failures, anchor_at=max(state.anchor_at, now)), now, cron)
     elif state.next_run_at is None:
         state = replan(replace(state, anchor_at=now), now, cron)
-    skips = 0
-    while endpoint.can_run:
+    skipping = _SkippingWindows(endpoint, windows, cron)
+    while endpoint.can_run and skipping.looks < LOOKS_MAX:
         state = _after_hints_that_expire_before_it(state, cron)
         if state.next_run_at is None or state.next_run_at >= FOREVER:
             break
         at = max(state.next_run_at, now)
-        open_ = [each for window in windows for each in occurrences(window, at, at, cron)]
-        if (window := skipping_at(open_, state, at)) is not None and skips < SKIPS_MAX:
-            state, skips = skip_slot(replace(state, next_run_at=at), window, cron), skips + 1
+        if (window := skipping.at(at)) is not None:
+            state = skip_slot(replace(state, next_run_at=at), window, cron)
             continue
         yield Decision(at, state.source, decode_trail(state.trail))
         state = _after_run(state, at, 0 if failures is None else state.failure_count + 1, cron)
+
+
+class _SkippingWindows:
+    """The windows that skip runs of an endpoint, asked for ever later times: each opening is looked up once."""
+
+    def __init__(self, endpoint: Endpoint, windows: Sequence[MaintenanceWindow], cron: CronReader) -> None:
+        self._endpoint = endpoint
+        self._windows = [each for each in windows if each.runs is DuringMaintenance.SKIP]
+        self._spans: dict[str, WindowSpan | None] = {}
+        self._cron = cron
+        self.looks = 0
+
+    def at(self, at: datetime) -> WindowSpan | None:
+        return skipping_at([span for each in self._windows if (span := self._span(each, at))], self._endpoint, at)
+
+    def _span(self, window: MaintenanceWindow, at: datetime) -> WindowSpan | None:
+        """The time that a window is open, or opens next."""
+        span = self._spans.get(window.id)
+        if window.id not in self._spans or (span is not None and span.until_at <= at):
+            span = self._spans[window.id] = current_or_next(window, at, self._cron)
+            self.looks += 1
+        return span
 
 
 def _after_hints_that_expire_before_it(state: Endpoint, cron: CronReader) -> Endpoint:

@@ -189,7 +189,7 @@ class Connector:
             case Auth.AWS:
                 settings = (
                     (pycurl.PATH_AS_IS, 0),  # libcurl signs a path without dot segments only
-                    (pycurl.AWS_SIGV4, f"aws:amz:{config.region}:{config.service}"),
+                    (pycurl.AWS_SIGV4, f"aws:amz:{config.region}:{config.service}".encode()),
                     (pycurl.USERNAME, config.access_key_id.encode()),
                     (pycurl.PASSWORD, secret.encode()),
                 )

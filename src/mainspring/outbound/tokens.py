@@ -206,7 +206,7 @@ def read_token(connection: Connection, outcome: Outcome) -> tuple[str, timedelta
         read = BackendApplicationClient(connection.config.client_id).parse_request_body_response(
             outcome.body.data.decode()
         )
-    except (OAuth2Error, ValueError, AttributeError, TypeError, RecursionError):
+    except (OAuth2Error, ValueError, AttributeError, TypeError, OverflowError, RecursionError):
         raise TokenRefused(f"the token server {server} sent a response without a token; check token_url") from None
     value, kind = read.get("access_token"), str(read.get("token_type") or "bearer")
     if kind.lower() != "bearer" or not _is_sendable(value):

@@ -10,11 +10,11 @@ class CalendarStore(Protocol):
     async def add_calendar(self, calendar: Calendar, event: Event) -> None:
         """Raises Conflict if the tenant has a calendar of that name."""
 
-    async def calendars(self, tenant_id: str | None) -> list[Calendar]:
-        """All calendars of a tenant by name; of all tenants if `tenant_id` is None."""
+    async def calendars(self, tenant_id: str) -> list[Calendar]:
+        """All calendars of a tenant by name. They are decoded one by one: together they have megabytes."""
 
-    async def versions(self) -> dict[str, int]:
-        """The versions of the calendars of all tenants, by id."""
+    async def versions(self) -> dict[str, tuple[str, int]]:
+        """Tenant and version of every calendar of all tenants, by id."""
 
     async def put_calendar(self, calendar: Calendar, event: Event | None) -> bool:
         """Writes version n over version n - 1. Returns False, having written nothing, for any other version."""

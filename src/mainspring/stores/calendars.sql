@@ -6,13 +6,13 @@ INSERT INTO calendar (id, tenant_id, name, config, found, found_until, version, 
 VALUES (:id, :tenant_id, :name, :config, :found, :found_until, :version, :created_at, :updated_at, :managed_by);
 
 -- name: calendars
--- Calendars by name, of one tenant or of all.
+-- Calendars of a tenant by name.
 SELECT id, tenant_id, name, config, found, found_until, version, created_at, updated_at, managed_by FROM calendar
-WHERE CAST(:tenant_id AS text) IS NULL OR tenant_id = :tenant_id ORDER BY tenant_id, name;
+WHERE tenant_id = :tenant_id ORDER BY name;
 
 -- name: calendar_versions
 -- Which calendars there are, so that a reader knows whether they changed.
-SELECT id, version FROM calendar;
+SELECT id, tenant_id, version FROM calendar;
 
 -- name: put_calendar
 -- Change a calendar that is still at the version before this one.

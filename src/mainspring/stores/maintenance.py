@@ -17,6 +17,7 @@ from mainspring.domain.schedule.maintenance import (
     DuringMaintenance,
     MaintenanceWindow,
     WindowSpan,
+    last_occurrences,
     named_twice,
     occurrences,
 )
@@ -108,6 +109,7 @@ class MaintenanceCache:
         self._looked_s = float("-inf")
         self._of: dict[str, list[MaintenanceWindow]] = {}
         self._closed: dict[str, tuple[datetime, datetime]] = {}  # between these times a window does not open
+        self._open: dict[str, WindowSpan] = {}  # when a window was open last
 
     async def look(self, session: Session) -> None:
         """Read the windows again if they have changed, at most every LOOK_EVERY_S."""
@@ -118,7 +120,7 @@ class MaintenanceCache:
         if revision == self._revision:
             return
         rows = await session.rows("maintenance_windows", None)
-        self._revision, self._of, self._closed = revision, {}, {}
+        self._revision, self._of, self._closed, self._open = revision, {}, {}, {}
         for row in rows:
             window = window_from(session.instants(row, MAINTENANCE_INSTANTS))
             self._of.setdefault(window.tenant_id, []).append(window)
@@ -163,16 +165,21 @@ class MaintenanceCache:
     def _occurrences(
         self, window: MaintenanceWindow, since: datetime, until: datetime, cron: CronReader
     ) -> list[WindowSpan]:
-        """Walking a cron costs some 20 us; between two openings it is walked once."""
+        """Walking a cron costs some 20 us; between two openings, and while it is open, it is walked once."""
         if window.duration_ms is None:
             return occurrences(window, since, until, cron)
+        span = self._open.get(window.id)
+        if span is not None and span.from_at <= since and until < span.until_at:
+            return [span]
         first = since - timedelta(milliseconds=window.duration_ms)
         closed = self._closed.get(window.id)
         if closed is not None and closed[0] <= first and until < closed[1]:
             return []
         try:
-            found = occurrences(window, since, until, cron)
-            if not found:
+            found = last_occurrences(window, since, until, cron)
+            if found:
+                self._open[window.id] = found[-1]
+            else:
                 self._closed[window.id] = first, cron.next_after(window.cron, window.timezone, first, window.id)
         except InvalidInput:  # a time zone that this machine does not know: the window cannot be open here
             return []

@@ -27,7 +27,7 @@ from mainspring.domain.notify.subscription import Alert, AlertKind, DuringQuiet,
 from mainspring.domain.run import RunStatus
 from mainspring.domain.schedule.cron import CRON
 from mainspring.domain.schedule.hint import author_in_words
-from mainspring.domain.schedule.maintenance import WindowSpan, occurrences
+from mainspring.domain.schedule.maintenance import MaintenanceWindow, WindowSpan, occurrences
 from mainspring.ports.notifications import Intake
 from mainspring.ports.outbound import Ids
 from mainspring.ports.records import RunFilter
@@ -90,11 +90,7 @@ class AlertWriter:
 
     async def _maintenance(self, since: datetime, until: datetime) -> dict[str, list[WindowSpan]]:
         """The maintenance windows that were open at any time between two times, by tenant."""
-        found: dict[str, list[WindowSpan]] = {}
-        for window in await self._stores.maintenance.windows(None):
-            if open_ := occurrences(window, since, until, CRON):
-                found.setdefault(window.tenant_id, []).extend(open_)
-        return found
+        return await asyncio.to_thread(_open_by_tenant, await self._stores.maintenance.windows(None), since, until)
 
     async def _intake(self, turns: Sequence[Turn], now: datetime) -> Intake:
         """The last state of each subject, and the alerts on the way there."""
@@ -191,6 +187,16 @@ class AlertWriter:
             elif run.has_result:
                 since, error, failures = run.started_at, error or run.error or "", failures + 1
         return since, error, failures
+
+
+def _open_by_tenant(
+    windows: Sequence[MaintenanceWindow], since: datetime, until: datetime
+) -> dict[str, list[WindowSpan]]:
+    found: dict[str, list[WindowSpan]] = {}
+    for window in windows:
+        if open_ := occurrences(window, since, until, CRON):
+            found.setdefault(window.tenant_id, []).extend(open_)
+    return found
 
 
 def pending(

@@ -22,6 +22,7 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain.calendar import SeenCalendars
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.history import span_width
@@ -65,14 +66,14 @@ class Janitor:
         is_steady: Callable[[], bool] = lambda: True,
         flow_watch: WorkflowWatch | None = None,
         archiver: HistoryArchiver | None = None,
-        extend_calendars: Callable[[object], Awaitable[object]] | None = None,
+        extend_calendars: Callable[[SeenCalendars], Awaitable[SeenCalendars]] | None = None,
     ) -> None:
         """`is_steady` tells whether the clock was not set lately: a clock far ahead would make all history look old.
 
         `extend_calendars` gets what it returned last, and does nothing while that is still so.
         """
         self._extend_calendars = extend_calendars
-        self._calendars: object = None  # as they were extended last
+        self._calendars = SeenCalendars()  # as they were extended last
         self._partitions_kept: set[str] = set()
         self._is_steady = is_steady
         self._flow_watch = flow_watch

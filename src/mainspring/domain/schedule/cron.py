@@ -130,6 +130,16 @@ def every_day(expression: str, endpoint_id: str = "") -> str:
     return " ".join([*fields[:-3], "*", "*", "*"])
 
 
+def matching_days(expression: str, first: int, count: int, endpoint_id: str = "") -> int:
+    """The days (date.toordinal()) from the first one on that have an occurrence, as bits: bit n is day first + n."""
+    return _day_bits(_drawn(_text(expression), endpoint_id), first, count)
+
+
+@lru_cache(maxsize=_PATTERNS_MAX)
+def _day_bits(expression: str, first: int, count: int) -> int:
+    return _pattern(expression).day_bits(first, count)
+
+
 class Cron:
     """Gives the governor the next occurrence; tests replace it."""
 
@@ -261,6 +271,19 @@ class _Pattern:
                 return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - a wall clock has no zone
         year, month, day = self._date_from(year, month, day + 1)
         return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - a wall clock has no zone
+
+    def day_bits(self, first: int, count: int) -> int:
+        begin = date.fromordinal(first)
+        year, month, bits = begin.year, begin.month, 0
+        of_month: dict[tuple[int, ...], int] = {}
+        while (start := date(year, month, 1).toordinal() - first) < count:
+            if month in self._months:
+                days = self._days(year, month)
+                if days not in of_month:
+                    of_month[days] = sum(1 << day - 1 for day in days)
+                bits |= of_month[days] << start if start >= 0 else of_month[days] >> -start
+            year, month = (year + 1, 1) if month == 12 else (year, month + 1)
+        return bits & ((1 << count) - 1)
 
     def _time_from(self, hour: int, minute: int, second: int) -> tuple[int, int, int] | None:
         """The first matching time of a day at or after this one."""

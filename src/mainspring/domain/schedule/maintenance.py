@@ -43,6 +43,7 @@ DURATION_MS_MAX = 31 * 86_400_000
 DESCRIPTION_MAX = 1_000
 STARTS_CHECKED = 50  # of a cron, when its duration is checked
 OCCURRENCES_MAX = 1_000  # looked at in one question; a window is at least a minute long
+NEAR = timedelta(hours=1)
 _TICK = timedelta(microseconds=1)
 
 
@@ -195,6 +196,29 @@ def occurrences(window: MaintenanceWindow, since: datetime, until: datetime, cro
             break
         found.append(_occurrence(window, at, after_ms(at, window.duration_ms)))
     return found
+
+
+def last_occurrences(window: MaintenanceWindow, since: datetime, until: datetime, cron: CronReader) -> list[WindowSpan]:
+    """When the window was open in the last hour between two times; if it was not, the last time before, if any.
+
+    A run is judged by the occurrence that ends last. One that took days must not cost a step for each occurrence, so
+    the last one is found by halving the time.
+    """
+    near = max(since, until - NEAR)
+    found = occurrences(window, near, until, cron)
+    if found or near == since or window.duration_ms is None:
+        return found
+    low, high = since - timedelta(milliseconds=window.duration_ms), near
+    last: datetime | None = None
+    while (at := cron.next_after(window.cron, window.timezone, low, window.id)) <= high:
+        last = low = at
+        middle = low + (high - low) / 2
+        later = cron.next_after(window.cron, window.timezone, middle, window.id)
+        if later <= high:
+            last = low = later
+        else:
+            high = middle
+    return [] if last is None else [_occurrence(window, last, after_ms(last, window.duration_ms))]
 
 
 def current_or_next(window: MaintenanceWindow, now: datetime, cron: CronReader) -> WindowSpan | None:

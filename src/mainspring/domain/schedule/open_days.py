@@ -21,9 +21,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.schedule.cron import every_day, zone_of
+from mainspring.domain.schedule.cron import every_day, matching_days, zone_of
 
 if TYPE_CHECKING:
     from mainspring.domain.endpoint import Endpoint
@@ -74,10 +75,9 @@ class OpenDays(Struct, frozen=True):
         return self.first + left.bit_length() - 1 if left else None
 
 
-def encode_days(first: date, is_open: list[bool], *, is_open_later: bool) -> str:
-    bits = sum(1 << index for index, each in enumerate(is_open) if each)
-    data = b64encode(bits.to_bytes((len(is_open) + 7) // 8, "little")).decode()
-    return f"{first.isoformat()} {len(is_open)} {int(is_open_later)} {data}"
+def encode_days(days: OpenDays) -> str:
+    data = b64encode(days.bits.to_bytes((days.count + 7) // 8, "little")).decode()
+    return f"{date.fromordinal(days.first).isoformat()} {days.count} {int(days.is_open_later)} {data}"
 
 
 @lru_cache(maxsize=4_096)
@@ -142,10 +142,20 @@ def _next_unshifted(endpoint: "Endpoint", after: datetime, cron: CronTimes, days
         at = cron.next_after(endpoint.cron, endpoint.timezone, after, endpoint.id)
         if at >= FOREVER or days.is_open(_local_day(endpoint, at)):
             return at
-        day = days.next_open(_local_day(endpoint, at) + 1)
+        day = _next_match(endpoint, _local_day(endpoint, at) + 1, days)
         if day is None:
             return FOREVER
         after = _begin(endpoint, day) - _TICK
+
+
+def _next_match(endpoint: "Endpoint", day: int, days: OpenDays) -> int | None:
+    """The first open day from this one on that has a time of the cron. Walking there would take a step for each time on
+    an excluded day.
+    """
+    assert endpoint.cron is not None
+    matching = matching_days(endpoint.cron, days.first, days.count, endpoint.id)
+    both = replace(days, bits=days.bits & matching)
+    return both.next_open(day)
 
 
 def _next_shifted(endpoint: "Endpoint", after: datetime, cron: CronTimes, days: OpenDays) -> datetime:

@@ -21,6 +21,41 @@ from mainspring.outbound.kinds.dial import PeerStream
 CLOSING_S = 1.0
 logging.getLogger("aiormq").setLevel(logging.CRITICAL)  # it would log what any broker sends
 PERSISTENT = 2
+BODY_FRAME = b"\x03"
+FRAME_BYTES_MAX = 16_384  # RabbitMQ presents itself in 600 bytes; a returned message has its headers in one frame
+
+
+class FrameReader:
+    """What the client reads of a broker, frame by frame: a head of 1 and 6 bytes, the payload, and a mark.
+
+    The client decodes tables in time that grows with the square of their size, so frames other than those of a body
+    are small.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+        self._kind = b""
+
+    def at_eof(self) -> bool:
+        return self._reader.at_eof()
+
+    async def readexactly(self, count: int) -> bytes:
+        read = await self._reader.readexactly(count)
+        if not self._kind:
+            await asyncio.sleep(0)  # a decoded frame takes milliseconds, and many may have arrived
+            self._kind = read
+        elif len(self._kind) == 1:
+            size = int.from_bytes(read[2:])
+            if self._kind != BODY_FRAME and size > FRAME_BYTES_MAX:
+                raise CallFault("unexpected", f"the broker sent a frame of {size:,} bytes; it was not read")
+            self._kind += read
+        else:
+            self._kind = b""
+        return read
+
+    async def read(self) -> bytes:
+        """The rest, after a head that is not one; the client shows it."""
+        return b""
 
 
 class AmqpTransport(TransportFactory):
@@ -28,7 +63,8 @@ class AmqpTransport(TransportFactory):
         self._stream = stream
 
     async def create(self, url: URL, **options: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return self._stream.reader, self._stream.writer
+        reader: Any = FrameReader(self._stream.reader)
+        return reader, self._stream.writer
 
 
 async def publish(stream: PeerStream, message: OutgoingMessage, progress: CallProgress) -> None:

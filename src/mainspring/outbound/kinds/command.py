@@ -24,6 +24,7 @@ from mainspring.domain.kinds.command_policy import CommandPolicy
 from mainspring.domain.run import NOT_ALLOWED, Body, Outcome, Request
 from mainspring.domain.text import clean_text
 from mainspring.outbound.kinds.call import CallFault, CallProgress, blocked, run_call
+from mainspring.outbound.kinds.command_supervisor import STDERR_KEPT
 from mainspring.outbound.redaction import redacted
 from mainspring.ports.outbound import Vault
 
@@ -150,13 +151,20 @@ def _tell(action: CommandAction, told: dict[str, Any], out: bytes, err: bytes, p
     is_cut = told["seen"] > len(out)
     if out:
         progress.body = Body(out, _type_of(out), is_cut, told["seen"])
+    hides = any(each.secret for each in action.environment)
     shown = clean_text(err.decode("utf-8", "replace"), len(err))
+    if hides and len(err) >= STDERR_KEPT:
+        shown = _without_first_word(shown)
     if shown:
         progress.headers = (("stderr", shown),)
     status = told["status"]
     if status is not None:
         progress.status_code = status if status >= 0 else 128 - status
-    end = f": {' '.join(shown.split())[-STDERR_SHOWN:]}" if shown else ""
+    line = " ".join(shown.split())
+    last = line[-STDERR_SHOWN:]
+    if hides and last != line:
+        last = _without_first_word(last)
+    end = f": {last}" if last else ""
     match told["ended"]:
         case "start":
             progress.status_code = None
@@ -171,6 +179,11 @@ def _tell(action: CommandAction, told: dict[str, Any], out: bytes, err: bytes, p
     if progress.status_code not in accepted:
         wanted = ", ".join(map(str, accepted))
         raise CallFault("exit_code", f"exit code {progress.status_code}; expected {wanted}{end}")
+
+
+def _without_first_word(text: str) -> str:
+    """A text whose beginning was cut off may begin within a secret, which is not recognised then."""
+    return "".join(text.split(maxsplit=1)[1:])
 
 
 def _type_of(out: bytes) -> str:

@@ -57,17 +57,21 @@ class DnsCaller:
         import dns.asyncresolver
         import dns.resolver
 
+        from mainspring.outbound.kinds.name_server import BoundedNameserver
+
         if action.resolver is None:
             try:
-                return dns.asyncresolver.Resolver()
+                resolver = dns.asyncresolver.Resolver()
             except (dns.resolver.NoResolverConfiguration, OSError) as fault:
                 raise CallFault("dns", f"the system has no name servers: {fault}") from None
+            resolver.nameservers = [BoundedNameserver(str(each), resolver.port) for each in resolver.nameservers]
+            return resolver
         address, port = resolver_of(action.resolver)
         if (refusal := self._guard.refusal(address, port)) is not None:
             raise CallFault("blocked_address", f"not called: {refusal}")
         progress.address = address
         resolver = dns.asyncresolver.Resolver(configure=False)
-        resolver.nameservers, resolver.port = [address], port
+        resolver.nameservers = [BoundedNameserver(address, port)]
         return resolver
 
     async def aclose(self) -> None:
