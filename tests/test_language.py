@@ -5,7 +5,9 @@ add a row. Code in backticks and in code blocks is not checked: it has names, no
 """
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +21,7 @@ DOCS = ROOT / "docs"
 UNCHECKED = (DOCS / "decisions", DOCS / "reference")
 
 SOURCE = ROOT / "src/mainspring"
+EXAMPLES = DOCS / "examples"
 
 # Expression -> what to write instead.
 AVOID: dict[str, str] = {
@@ -27,7 +30,16 @@ AVOID: dict[str, str] = {
     r"nobody|no one": "name what is missing: 'no scheduler', 'no user'",
     r"somebody|someone|anybody": "name the person or program",
     r"(?:is|are|was|were) told": "shown, reported, sent, alerted",
-    r"tells? (?:that|of)": "reports",
+    r"tells? (?:that|of|whether|which|what|how|a|an)": "reports",
+    r"whatever (?:the|its?|an?|they|you|is|was|else|happens|kind|networks)": "regardless of, every",
+    r"however (?:many|much|often|long|large)": "regardless of the number",
+    r"doors?": "interface",
+    r"lately": "recently",
+    r"for ever": "forever",
+    r"all the same": "anyway",
+    r"once more": "again",
+    r"where (?:nobody|nothing|none|there)": "if no",
+    r"look(?:s|ing)? (?:at|through)": "read, check, search",
     r"stands?|stood": "is shown, is stored, remains",
     r"lies in|lay in": "is in",
     r"by (?:itself|themselves)": "automatically, separately",
@@ -41,7 +53,7 @@ AVOID: dict[str, str] = {
     r"from afar|afar": "remote",
     r"(?-i:is none|there is none)": "is missing, does not exist",  # `None` is a value
     r"so already|already so": "already has these settings",
-    r"is no (?:such|name|problem|scenario|duration|user|place|key|hint|limit)": "is not valid, does not exist",
+    r"(?:is|are) no (?:such|name|problem|scenario|duration|user|place|key|hint|limit|backup|database|call)": "is not a",
     r"no way back": "cannot be undone",
     r"(?:the )?(?:newest|first|last) so many": "the number of, newest first",
     r"there is no such": "not found",
@@ -88,6 +100,30 @@ def strings() -> Iterator[tuple[str, str]]:
     """The sentences of the program: messages, descriptions, help, and the first lines of docstrings."""
     for path in sorted(SOURCE.rglob("*.py")):
         yield from sentences_of(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+
+
+def comments() -> Iterator[tuple[str, str]]:
+    """Whole docstrings and comments of Python, and comments of SQL: each query's sentence of purpose is one."""
+    for path in sorted(each for folder in (SOURCE, ROOT / "tools", EXAMPLES) for each in folder.rglob("*.py")):
+        yield path.relative_to(ROOT).as_posix(), remarks_of(path.read_text(encoding="utf-8"))
+    for path in sorted(SOURCE.rglob("*.sql")):
+        lines = path.read_text(encoding="utf-8").split("\n")
+        yield path.relative_to(ROOT).as_posix(), "\n".join(line.partition("-- ")[2] for line in lines)
+    for path in [*sorted(EXAMPLES.rglob("*.yaml")), *sorted(EXAMPLES.rglob("*.toml"))]:
+        yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+
+
+def remarks_of(source: str) -> str:
+    """The docstrings and comments of a module, each on its line; code in backticks is blanked."""
+    lines = [""] * (source.count("\n") + 2)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            lines[token.start[0]] = token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            for number, line in enumerate(node.value.value.split("\n"), node.lineno):
+                lines[number] = line
+    return re.sub(r"`[^`\n]*`", "", "\n".join(lines[1:]))
 
 
 def sentences_of(place: str, source: str) -> Iterator[tuple[str, str]]:
@@ -139,6 +175,7 @@ SOURCES: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "docs": pages,
     "templates": templates,
     "source": strings,
+    "comments": comments,
     "ui": ui,
     "labels": labels,
 }

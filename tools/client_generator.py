@@ -76,7 +76,7 @@ def _operation(document: Document, path: str, method: str, said: Document) -> Op
 
 
 def _is_paged(document: Document, operation_id: str, query: tuple[str, ...], content: Document) -> bool:
-    """Whether it has a last page. Events never end: whoever wants them all listens to the stream."""
+    """Whether it has a last page. Events never end: a client that needs all of them reads the stream."""
     has_pages = "cursor" in query and {"items", "next_cursor"} <= set(_properties(document, content))
     return has_pages and operation_id != "list_events"
 

@@ -120,7 +120,7 @@ def _cli() -> Iterator[str]:
 
 
 def _by_api(command: str) -> Iterator[str]:
-    """The same with curl, or why there is no such thing."""
+    """The same with curl, or why the API has no equivalent."""
     operations = {each.id: each for each in OPERATIONS}
     same = [operations[each] for each in BY_API.get(command, ())]
     if same:

@@ -1,8 +1,8 @@
 """Distribute new events within a process: one reader of the database, any number of listeners.
 
 Live views, the notifier and the planner listen here, so two hundred open streams cost one query instead of two hundred.
-`Feed.run` is the worker; it reads only while there are listeners. A listener that falls behind is cut off, never waited
-for and never buffered without bound. It can resume from its cursor.
+`Feed.run` is the worker; it reads only while there are listeners. A listener that falls behind is cut off: nothing
+waits for it and no buffer grows without bound. It can resume from its cursor.
 
 The rule that must not break: a listener gets every event committed after it began to listen, in order and once, or it
 is cut off.

@@ -1,4 +1,4 @@
-"""What a package imports to add a kind of endpoint, and the test that it runs on it.
+"""The import for packages that add a kind of endpoint, and the test for them.
 
     [project.entry-points."mainspring.kinds"]
     smtp = "mainspring_smtp:SmtpPlugin"
@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 SUMMARY_CHARS_MAX = 300
-SLACK_S = 5.0  # beyond the deadline, on a busy machine
+SLACK_S = 5.0  # beyond the deadline, for busy machines
 
 
 class KindCheck(Struct, frozen=True):
@@ -80,13 +80,13 @@ class KindCheck(Struct, frozen=True):
 
 
 async def check_kind(plugin: KindPlugin, action: Action, check: KindCheck, policy: CallPolicy | None = None) -> Outcome:
-    """The outcome of a call of `action`, given that the kind keeps every promise of the others.
+    """The outcome of a call of `action`, if the kind keeps every promise of a kind.
 
-    1. It fits beside the kinds that exist, and all its fields and facts are described.
-    2. A checked action is checked already, is stored and read as it was, and has a summary in one line.
-    3. A call ends within its deadline with an outcome, also if there is no time at all.
+    1. It fits beside the existing kinds, and all its fields and facts are described.
+    2. Checking an action twice changes nothing, the action is stored and read unchanged, and has a summary in one line.
+    3. A call ends within its deadline with an outcome, even if there is no time at all.
     """
-    from mainspring.domain.kinds.registry import BUILT_IN  # which loads the packages that import this module
+    from mainspring.domain.kinds.registry import BUILT_IN  # this import loads the packages that import this module
 
     kind: Kind[Any] = plugin.kind
     assert misfit(kind, BUILT_IN) == "", misfit(kind, BUILT_IN)

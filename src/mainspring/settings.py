@@ -24,13 +24,13 @@ from mainspring.domain.schedule.host_limit import HostLimits, parse_host_limits
 from mainspring.domain.validation_message import validation_message
 
 PREFIX = "MAINSPRING_"
-WITH_PASSWORDS = ("MAINSPRING_PROXIES",)  # no message repeats their value
+WITH_PASSWORDS = ("MAINSPRING_PROXIES",)  # no message contains their value
 OURS_BUT_NOT_SETTINGS = (
     "MAINSPRING_FAILPOINTS",
     "MAINSPRING_SERVER",
     "MAINSPRING_API_KEY",
     "MAINSPRING_PING_URL",
-    "MAINSPRING_SLOT",  # these two are given to programs of kind `command`, which may call this one
+    "MAINSPRING_SLOT",  # these two are given to programs of kind `command`, which may call Mainspring
     "MAINSPRING_ATTEMPT",
 )
 
@@ -41,9 +41,7 @@ def _duration(value: object) -> object:
     try:
         return timedelta(milliseconds=parse_duration_ms(value, field="duration"))
     except InvalidInput as fault:
-        raise ValueError(
-            str(fault).removeprefix("duration ")
-        ) from fault  # the caller puts the name of the setting in front
+        raise ValueError(str(fault).removeprefix("duration ")) from fault  # the caller adds the name of the setting
 
 
 def _networks(value: object) -> object:
@@ -134,7 +132,7 @@ Commands = Annotated[CommandPolicy, PlainValidator(_commands)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 
-class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads the environment 150 ms faster
+class Settings(BaseModel):  # instead of pydantic-settings' own: `load_settings` is 150 ms faster
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     data_dir: Path = Field(
@@ -344,7 +342,7 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
 
     @property
     def callback_site(self) -> str:
-        """Where callbacks reach this installation; "" if the settings do not tell: any address, or any free port."""
+        """Where callbacks reach this installation; "" if the settings do not say: any address, or any free port."""
         is_definite = self.host not in ("", "0.0.0.0", "::") and self.port > 0
         return self.site if self.public_url or is_definite else ""
 

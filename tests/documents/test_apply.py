@@ -120,7 +120,7 @@ async def test_endpoint_in_an_archived_job_that_is_not_described_is_refused(desk
     await set_job_status(desk, "billing", JobStatus.ARCHIVED)
 
     assert await faults(desk, "endpoints: {a: {url: 'https://example.com/', every: 1m, job: billing}}") == [
-        "1:62 job 'billing' is archived; list it under `jobs` to bring it back, or choose another"
+        "1:62 job 'billing' is archived; list it under `jobs` to restore it, or choose another"
     ]
 
 

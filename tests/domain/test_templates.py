@@ -194,7 +194,7 @@ def test_header_takes_a_value_as_it_is() -> None:
 
 def test_secret_header_is_never_a_template() -> None:
     action = HttpAction("https://x.test/", headers=(Header("Authorization", "Bearer {{ previous.body.token }}"),))
-    assert "secret values are sent as they are" in refusal_of(action)
+    assert "secret values are sent unchanged" in refusal_of(action)
 
 
 def test_missing_field_of_the_previous_response_names_the_expression() -> None:

@@ -125,7 +125,7 @@ async def test_execution_whose_ticks_are_kept_no_longer_is_proven_by_the_tick_th
 
 @pytest.mark.parametrize(
     ("removed", "gone"),
-    [(2, ""), (1, "; those up to tick 0, signed at 2025-01-01T00:00:01Z, are gone")],
+    [(2, ""), (1, "; those up to tick 0, signed at 2025-01-01T00:00:01Z, were removed")],
     ids=["all of them", "those up to a checkpoint"],
 )
 async def test_execution_whose_ticks_somebody_removed_is_vouched_for_by_nobody_and_the_note_says_so(

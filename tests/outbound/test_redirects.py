@@ -95,7 +95,7 @@ async def test_redirect_to_a_metadata_address_is_told_that_it_is_never_called(
 
     assert outcome.error == (
         "not called: 169.254.169.254 is a metadata address (AWS, Google, Azure and others); "
-        "that is never called, whatever networks the operator allows"
+        "that is never called, regardless of the networks that the operator allows"
     )
 
 

@@ -196,8 +196,8 @@ def test_both_databases_have_the_same_migrations() -> None:
 @pytest.mark.parametrize(
     ("pragma", "way_out"),
     [
-        ("query_only = ON", "readonly database; make the file and its folder writable for who runs this"),
-        ("max_page_count = 1", "database or disk is full; make room on its disk"),
+        ("query_only = ON", "readonly database; make the file and its folder writable for the user of this process"),
+        ("max_page_count = 1", "database or disk is full; free space on its disk"),
     ],
     ids=["read-only", "full"],
 )

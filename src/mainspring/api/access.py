@@ -26,8 +26,8 @@ async def recognise(request: Request) -> Principal:
 
     A session acts in the tenant that `X-Mainspring-Tenant` names, among those of its user; otherwise in the user's
     default. A key acts in its own tenant and names no other. A browser's EventSource cannot send headers, so a stream
-    also accepts `?tenant=`. In a demo every request comes from its visitor, whatever cookies of other servers on this
-    machine the browser sends.
+    also accepts `?tenant=`. In a demo every request comes from its visitor, and cookies of other servers on this
+    machine are ignored.
     """
     context: Context = request.app.state.context
     stores = context.stores
@@ -51,7 +51,7 @@ async def recognise(request: Request) -> Principal:
 
 
 def _in_its_tenant(principal: Principal, wanted_tenant: str) -> Principal:
-    """A key has one tenant: a request that names another one is refused, and does not act in the key's own."""
+    """A key belongs to one tenant: a request that names another one is refused and does not act in the key's tenant."""
     if wanted_tenant not in ("", principal.tenant_id):
         raise NotFound("tenant", wanted_tenant, (principal.tenant_id,))
     return principal

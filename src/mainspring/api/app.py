@@ -114,7 +114,7 @@ def make_app(context: Context) -> FastAPI:
         openapi_url=None,  # our own route: building the document takes a second, which must not block the event loop
         docs_url=None,  # our own reference page: it works without the network
         redoc_url=None,
-        redirect_slashes=False,  # a redirect would repeat whatever the Host header said
+        redirect_slashes=False,  # a redirect would repeat the Host header, which is untrusted
         generate_unique_id_function=schema.operation_id,
     )
     furnish(app, context)
@@ -124,7 +124,7 @@ def make_app(context: Context) -> FastAPI:
     app.add_middleware(OwnPagesOnly, public_url=settings.public_url)
     app.add_middleware(RequestMiddleware, allowed_hosts=settings.allowed_hosts)
     app.add_middleware(CallbackDoor)
-    app.add_middleware(PingDoor)  # both before all others: pings are many, and no log line shows their tokens
+    app.add_middleware(PingDoor)  # both before all other middleware: pings are many, and no log line shows their tokens
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)

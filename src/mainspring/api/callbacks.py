@@ -1,8 +1,8 @@
-"""Take callbacks: `/callback/TOKEN`, `/callback/TOKEN/fail`, `/callback/TOKEN/EXITCODE` and `/callback/TOKEN/progress`.
+"""Receive callbacks at `/callback/TOKEN`, and there at `/fail`, `/EXITCODE` and `/progress`.
 
 1. Only POST counts, so that a program that follows links ends no run. No login is needed: the token authorizes it.
-2. The body of an end is the body of the run. The body of a report of progress is its text.
-3. Every unknown URL is answered alike. A late or second end is answered with 410. No token is logged.
+2. The body of an end becomes the body of the run. The body of a progress report is its text.
+3. Every unknown URL gets the same response. A late or second end gets 410. No token is logged.
 """
 
 from urllib.parse import parse_qs
@@ -74,5 +74,5 @@ def read_report(said: str, query: str, body: Body | None) -> CallbackReport | No
 
 
 def _percent(text: str) -> int | None:
-    """0 to 100; what is not a number is left out, because a job must not fail for it."""
+    """0 to 100; an invalid number is ignored, because a job must not fail for it."""
     return min(int(text), 100) if text.isascii() and text.isdigit() and len(text) <= 3 else None

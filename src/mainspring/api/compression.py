@@ -5,7 +5,7 @@ browser repeat a request, and see the lengths, can guess the secret. Cookies are
 cannot send requests with them, which alone would be enough. In addition only the paths in `LISTS` are compressed, for
 GET: none contains a secret, and none repeats a parameter of its request. Not compressed:
 
-- what is shown once (keys, links, signing secrets): it answers a POST;
+- what is shown once (keys, links, signing secrets): it is the response to a POST;
 - sessions, second factors and keys;
 - one run, one delivery, one execution, and exports, which contain responses of targets beside other data;
 - event streams, which must not wait for a block to fill. Files of the web UI are compressed by `frontend`, once.

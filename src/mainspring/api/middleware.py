@@ -27,7 +27,7 @@ from mainspring.domain.name import shown
 from mainspring.domain.text import spelled_out
 
 BODY_MAX = 256_000
-BODIES_MAX = {  # bodies of these paths may be larger, or need not be as large
+BODIES_MAX = {  # bodies of these paths may be larger, or have a lower limit
     "/api/v1/config/apply": 1_000_000,
     "/api/v1/calls": 1_000_000,  # the most calls at once, with 500 bytes each
     "/api/v1/workflows": 600_000,
@@ -83,7 +83,7 @@ class RequestMiddleware:
         try:
             await self._respond(scope, headers, receive, answer)
         except asyncio.CancelledError:
-            # The server stops, and this request has not ended within its grace. A started response is cut off.
+            # The server is stopping, and this request did not end within its grace. A started response is cut off.
             if not answer.status:
                 stopped = problem("stopping", STOPPING, state["request_id"], headers={**_CLOSE, "Retry-After": "5"})
                 await stopped(scope, receive, answer.send)

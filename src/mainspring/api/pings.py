@@ -1,10 +1,10 @@
-"""Take pings: `/ping/TOKEN`, `/ping/TOKEN/start`, `/ping/TOKEN/fail` and `/ping/TOKEN/EXITCODE`, without a login.
+"""Receive pings: `/ping/TOKEN`, `/ping/TOKEN/start`, `/ping/TOKEN/fail` and `/ping/TOKEN/EXITCODE`, without a login.
 
 1. GET, HEAD and POST mean the same. Only POST has a body, which is cut to its cap and never refused.
 2. `?rid=` names the run, so that its start and its end are paired.
-3. Every unknown URL is answered alike. No token is logged.
+3. Every unknown URL gets the same response. No token is logged.
 
-A job must not fail because its ping is odd: whatever follows a valid token and can be understood is recorded.
+A job must not fail because its ping is unusual: everything valid after a valid token is recorded.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from mainspring.domain.text import clean_text
 from mainspring.operations.pings import PING_PATH, PingIntake
 
 BODY_KEPT = 100_000
-BODY_READ_MAX = 10_000_000  # beyond this the connection is closed, and the ping counts all the same
+BODY_READ_MAX = 10_000_000  # beyond this the connection is closed, and the ping still counts
 BODY_TIMEOUT_S = 10.0
 RUN_KEY_MAX = 100
 METHODS = ("GET", "HEAD", "POST")
@@ -101,7 +101,7 @@ def read_exit_code(said: str) -> int | None:
 
 
 async def read_body(scope: Scope, receive: Receive) -> Body | None:
-    """The first bytes of the body. What arrives too slowly or beyond the maximum is left out."""
+    """The first bytes of the body. The rest, if it is too slow or beyond the maximum, is left out."""
     kept = bytearray()
     seen, more = 0, True
     try:

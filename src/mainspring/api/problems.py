@@ -87,7 +87,7 @@ KIND_OF_STATUS = {kind.status: name for name, kind in reversed(PROBLEMS.items())
 
 
 class HttpProblem(Exception):
-    """An error that only this door knows: `kind` is one of PROBLEMS."""
+    """An error that only this interface has: `kind` is one of PROBLEMS."""
 
     def __init__(
         self, kind: str, detail: str, *, errors: Sequence[Fault] = (), headers: Mapping[str, str] | None = None

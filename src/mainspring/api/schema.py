@@ -24,7 +24,7 @@ Document = dict[str, Any]  # FastAPI's name for it
 TAGS = {
     "jobs": "Named groups of endpoints, paused and archived together.",
     "endpoints": "What is called and when: a URL with its schedule, limits and state.",
-    "calendars": "Calendars: named sets of days on which endpoints run, or do not.",
+    "calendars": "Calendars: named sets of days on which endpoints run or do not run.",
     "connections": "Named base URLs with credentials, TLS and proxy settings that endpoints share.",
     "hints": "Expiring advice that changes when an endpoint runs.",
     "rules": "Conditions on responses and the actions they trigger.",

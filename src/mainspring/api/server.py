@@ -6,11 +6,11 @@ number before the first request.
 The rule that must not break: no client can use up what the scheduler of the same process needs. A request has a minute
 to arrive, and half of the files that the process may open are not for connections to it.
 
-A stop answers what was sent before it:
-1. Accept the connections that wait in the queue of the socket, and read what has arrived. Closing first would reset
-   them without an answer.
+A stop answers requests that were sent before it:
+1. Accept the connections that wait in the queue of the socket, and read their data. Closing first would reset
+   them without a response.
 2. Close the socket, and connections between two requests. A connection without a request has half a second to send one.
-3. Wait for the responses in progress, up to GRACE_S. The rest is answered with 503.
+3. Wait for the responses in progress, up to GRACE_S. The other requests get 503.
 """
 
 import asyncio
@@ -149,7 +149,7 @@ class _Server(uvicorn.Server):
         cutting = asyncio.create_task(self._cut_the_stuck())
         try:
             await super().shutdown(sockets)
-            if self.server_state.tasks:  # they were cancelled, and say so to their clients
+            if self.server_state.tasks:  # they were cancelled, and return that to their clients
                 await asyncio.wait(tuple(self.server_state.tasks), timeout=CLOSING_S)
         finally:
             cutting.cancel()

@@ -64,7 +64,7 @@ def list_alerts(output: OutputOption = Output.TABLE) -> None:
         lambda client: client.alerts.list()["items"],
     )
     rows = [(alert.name, alert.state, ", ".join(alert.kinds), ", ".join(alert.to)) for alert in found]
-    columns = (Column("ALERT", can_cut=True), Column("STATE"), Column("TELLS", can_cut=True), Column("TO", tail=True))
+    columns = (Column("ALERT", can_cut=True), Column("STATE"), Column("KINDS", can_cut=True), Column("TO", tail=True))
     show_list(found, output, columns, rows, "No alerts yet. Add one: mainspring alert add ops --to ops@example.com")
 
 
@@ -82,7 +82,7 @@ def show(name: AlertName, output: OutputOption = Output.TABLE) -> None:
         ("alert", alert.name),
         ("id", alert.id),
         ("state", alert.state),
-        ("tells", ", ".join(alert.kinds)),
+        ("kinds", ", ".join(alert.kinds)),
         ("about", alert.endpoint_id or alert.job_id or "everything"),
         ("failing after", f"{alert.failures} failures in a row"),
         ("to", ", ".join(alert.to)),
@@ -185,7 +185,7 @@ def deliveries(
         return [DeliveryDetailView.of(each) for each in await list_deliveries(desk, chosen)]
 
     def remotely(client: "Client") -> list["DeliveryView"]:
-        alerts: Any = client.alerts  # its types are the API's words
+        alerts: Any = client.alerts  # its types are the words of the API
         found = alerts.iterate_deliveries(name, status=wanted, limit=min(count, PAGE))
         return read_deliveries(client, found, count, in_full=output is Output.JSON)
 

@@ -198,7 +198,7 @@ def read_quota(text: str, field: str) -> int | None:
 
 
 def read_assumption(text: str) -> int:
-    """What `--if` supposes: `failures=3`."""
+    """The assumption of `--if`: `failures=3`."""
     name, equals, value = text.partition("=")
     if not equals or name.strip() != "failures":
         suggestion = did_you_mean(name.strip(), ("failures",)) or ";"

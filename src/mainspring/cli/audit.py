@@ -51,7 +51,7 @@ def list_entries(
 
     entries = ask(work, remotely)
     columns = (
-        Column("NO"), Column("AT"), Column("ACTOR", can_cut=True), Column("ACT"), Column("SUBJECT", can_cut=True),
+        Column("ENTRY"), Column("AT"), Column("ACTOR", can_cut=True), Column("ACTION"), Column("SUBJECT", can_cut=True),
         Column("ADDRESS", spare=True),
     )  # fmt: skip
     rows = [

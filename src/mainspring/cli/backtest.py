@@ -101,8 +101,8 @@ def show_backtest(tested: "Backtest") -> None:
         seen = (*_seen([one.present for one in mine]), *_seen([one.changed for one in mine]))
         rows.append((each.endpoint, *calls, *seen))
     columns = (
-        Column("ENDPOINT", can_cut=True), Column("RECORDED"), Column("PRESENT"), Column("CHANGED"), Column("SAVED"),
-        Column("FAILURES SEEN"), Column("AT THE LATEST AFTER"), Column("CHANGED: SEEN"), Column("LATEST AFTER"),
+        Column("ENDPOINT", can_cut=True), Column("RECORDED"), Column("CURRENT"), Column("CHANGED"), Column("SAVED"),
+        Column("FAILURES SEEN"), Column("LATEST AFTER"), Column("CHANGED: SEEN"), Column("CHANGED: LATEST"),
     )  # fmt: skip
     say(f"from {clock(tested.begin)} to {clock(tested.end)}")
     more = "; older runs are left out, --limit reads more" if tested.is_limited else ""
@@ -116,7 +116,7 @@ def show_backtest(tested: "Backtest") -> None:
     for fault in tested.faults:
         say(f"could not be judged: {fault}")
     for words, fired, count in (
-        ("only by the present policy", differs.only_present, totals.only_present),
+        ("only by the current policy", differs.only_present, totals.only_present),
         ("only by the changed one", differs.only_changed, totals.only_changed),
     ):
         if fired:

@@ -1,4 +1,4 @@
-"""`mainspring backup` and `restore`: the whole database as one file, and back."""
+"""`mainspring backup` and `restore`: copy the whole database into one file, and restore it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +23,7 @@ def backup(
     """Write the whole database into one file, even while it is in use.
 
     The file is verified before it gets its name. It contains encrypted secrets, but not the key that decrypts them:
-    keep that too, elsewhere. PostgreSQL is dumped by its own pg_dump.
+    keep that too, in another place. PostgreSQL is dumped by pg_dump.
     """
     from mainspring.wiring.backup import back_up
 
@@ -74,5 +74,5 @@ def _size(settings: "Settings") -> int | None:
     database = _file_of(settings)
     if database is None or not database.exists():
         return None
-    files = (database, Path(f"{database}-wal"))  # what is not in the first yet
+    files = (database, Path(f"{database}-wal"))  # the second has what the first does not have yet
     return sum(file.stat().st_size for file in files if file.exists())

@@ -1,4 +1,4 @@
-"""`mainspring calendar ...`: named sets of days on which endpoints run, or do not."""
+"""`mainspring calendar ...`: named sets of days on which endpoints run or do not run."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mainspring.operations.context import Desk
     from mainspring.views.calendar import CalendarDayView, CalendarDetailView, CalendarView
 
-app = CommandApp("Calendars: days on which endpoints run, or do not.")
+app = CommandApp("Calendars: days on which endpoints run or do not run.")
 
 CalendarName = Annotated[str, typer.Argument(metavar="CALENDAR", help="Name or id of the calendar.")]
 

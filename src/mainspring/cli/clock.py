@@ -34,7 +34,7 @@ def show(output: OutputOption = Output.TABLE) -> None:
         stopped = [{"partition": each.partition, "ahead_ms": _ms(each.ahead)} for each in status.stopped]
         show_json({"reports": reports, "stopped": stopped})
         return
-    columns = (Column("AT"), Column("WHAT"), Column("BY"), Column("CHANGED"), Column("WORKER", can_cut=True))
+    columns = (Column("AT"), Column("WHAT"), Column("DIFFERENCE"), Column("CHANGED"), Column("WORKER", can_cut=True))
     rows = [
         (clock(each.at), MEANING[each.kind], span_text(each.span), f"{each.changed:,}", each.worker)
         for each in status.reports

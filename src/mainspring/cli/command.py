@@ -55,7 +55,7 @@ class ViewType(Protocol[S_contra, V_co]):
     def model_validate(self, given: Any, /) -> V_co: ...
 
 
-# What each exit code tells a script. 2 is Typer's own; 78 is EX_CONFIG of sysexits.h, which systemd understands.
+# The meaning of each exit code for scripts. 2 is Typer's own; 78 is EX_CONFIG of sysexits.h, which systemd understands.
 EXIT_CODES: dict[int, str] = {
     0: "Done.",
     1: "Refused or failed: the message says what was wrong and what to do.",
@@ -203,7 +203,7 @@ def ask(
 
     With `--server`, `remotely` works through that server's API; a command without it is refused. `for_all` works even
     if the configured tenant does not exist. `only_reads`, for the commands in READS, creates no database: if none
-    exists, `work` sees an empty one, or NoDatabase is raised with `must_exist`.
+    exists, `work` gets an empty one, or NoDatabase is raised with `must_exist`.
     """
     if server := _server.get():
         from mainspring.cli.remote import ask_server
@@ -286,7 +286,7 @@ def complete(work: Coroutine[object, object, T]) -> T:
 
     uvloop saves the scheduler an eighth of its processor time per run; see docs/benchmarks.md.
     """
-    import asyncio  # takes 40 ms that --help should not pay
+    import asyncio  # importing it takes 40 ms, which --help should not spend
 
     try:
         import uvloop
@@ -309,7 +309,7 @@ def fail_unless(good: bool) -> None:
 
 
 def _named(fault: MainspringError) -> MainspringError:
-    """Names an unavailable database server, which may be the wrong one. A file is already named."""
+    """Names an unavailable database server, which may be the wrong one. The error of a file already names it."""
     if not isinstance(fault, StoreUnavailable) or _server.get():
         return fault
     from mainspring.cli.settings import masked

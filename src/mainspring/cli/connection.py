@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 app = CommandApp("Connections: base URLs with credentials, TLS and proxy settings that endpoints share.")
 
 ConnectionName = Annotated[str, typer.Argument(metavar="CONNECTION", help="Name or id of the connection.")]
-PEM_SHOWN = ("ca", "client_certificate")  # long texts, of which a table only says that they are set
+PEM_SHOWN = ("ca", "client_certificate")  # long texts; a table shows only that they are set
 
 
 @app.command("add", ConnectionCommand)

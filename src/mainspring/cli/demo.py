@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mainspring.simulation.shop import Shop
 
 FOLDER = "mainspring-demo-"
-SPEED_MAX = 60.0  # then a minute is a second, and no limit of an endpoint is shorter
+SPEED_MAX = 60.0  # then a minute takes a second, and no limit of an endpoint is shorter
 HOST = "127.0.0.1"
 ENDS = (signal.SIGTERM, signal.SIGINT)
 
@@ -88,7 +88,7 @@ async def _run(folder: Path, port: int, speed: float) -> None:
 
 
 def _settings(folder: Path, port: int, shop: "Shop") -> "Settings":
-    """Its own settings, whatever the environment says: a demo must not write into a real database."""
+    """Separate settings, regardless of the environment: a demo must not write into a real database."""
     from datetime import timedelta
     from ipaddress import ip_network
 

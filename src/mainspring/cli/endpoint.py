@@ -1,4 +1,4 @@
-"""`mainspring endpoint ...`: add, look at, change, run and remove endpoints."""
+"""`mainspring endpoint ...`: add, show, change, run and remove endpoints."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -320,7 +320,7 @@ def run(
     if ended is None:
         if not is_served:
             note(NO_SCHEDULER)
-        waits = "it starts when the present run has ended" if endpoint.running is not None else "it starts at once"
+        waits = "it starts when the current run has ended" if endpoint.running is not None else "it starts at once"
         answer(endpoint, output, f"requested a run of {endpoint.name!r}; {waits}")
         return
     answer(ended, output, run_sentence(ended))

@@ -1,4 +1,4 @@
-"""What `endpoint add` and `endpoint edit` take besides their settings, and how it becomes a configuration."""
+"""The options of `endpoint add` and `endpoint edit` besides the settings, and the configuration that they make."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

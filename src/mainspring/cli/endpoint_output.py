@@ -181,7 +181,7 @@ def _call(endpoint: "EndpointView") -> list[tuple[str, str]]:
     return fields
 
 
-# Settings with a line of their own, or a part in one.
+# Settings on a separate line, or with a part on one.
 _WORDED = frozenset(
     """
     kind every cron at timezone job description spread advice backoff misfire catch_up_max max_lateness on_lost_worker
@@ -240,7 +240,7 @@ def show_test(endpoint: "EndpointView", run: "RunDetailView") -> None:
 
 def _address_verdict(run: "RunDetailView") -> str:
     if run.error_code == "blocked_address":
-        return "blocked"  # why, and what helps, is the error's to say
+        return "blocked"  # the error says why, and what helps
     return f"{run.address}, allowed" if run.address else "none reached"
 
 
@@ -286,7 +286,7 @@ def next_in_words(endpoint: "EndpointView") -> str:
 
 
 def _name_of_next(endpoint: "EndpointView") -> str:
-    """What `next_run_at` is: a heartbeat has a deadline, and so has a run that waits for its callback."""
+    """The meaning of `next_run_at`: a heartbeat has a deadline, and so has a run that waits for its callback."""
     is_waiting = endpoint.running is not None and endpoint.running.callback is not None
     return "deadline" if endpoint.kind == "heartbeat" or is_waiting else "next run"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FOLLOW_S = 60.0
 SERVED_MAX = 200  # the newest that a server shows at once
-LOOKED_THROUGH_MAX = 5_000  # newest events that a filter looks through, as the API does
+LOOKED_THROUGH_MAX = 5_000  # newest events that a filter searches, as the API does
 
 
 def events(
@@ -59,7 +59,7 @@ def events(
         Column("AT"),
         Column("EVENT"),
         Column("ENDPOINT", can_cut=True),
-        Column("BY", spare=True),
+        Column("ACTOR", spare=True),
         Column("DETAIL", tail=True),
     )
     show_list(found, output, columns, rows, "No events yet.")
@@ -69,7 +69,7 @@ class EventSelection(NamedTuple):
     """A filter of events; None matches any."""
 
     kind: str | None
-    endpoint: str | None  # a name or an id; an id once it is resolved
+    endpoint: str | None  # a name or an id; an id once resolved
 
     def takes(self, event: "Event | EventView") -> bool:
         return self.kind in (None, event.type) and self.endpoint in (None, event.endpoint_id)
@@ -94,7 +94,7 @@ async def _known(desk: "Desk", wanted: EventSelection) -> EventSelection:
 
 
 async def _latest(desk: "Desk", wanted: EventSelection, count: int) -> list["StoredEvent"]:
-    """The newest events, matching or not: as many as are shown, or as the API reads for a filter."""
+    """The newest events, matching or not: as many as are shown, or as many as the API reads for a filter."""
     reach = count if wanted == ANY else max(count, LOOKED_THROUGH_MAX)
     return await desk.stores.runs.latest_events(desk.tenant_id, reach)
 
@@ -146,7 +146,7 @@ async def _follow(desk: "Desk", wanted: EventSelection, count: int, output: Outp
 
 
 async def _views(desk: "Desk", found: list["StoredEvent"], names: dict[str, str]) -> list["EventView"]:
-    """With the names of their endpoints, which are added to those known already."""
+    """With the names of their endpoints, which are added to the known ones."""
     from mainspring.views.event import EventView
 
     unknown = {stored.event.endpoint_id for stored in found} - names.keys() - {""}

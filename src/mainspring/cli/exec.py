@@ -1,11 +1,11 @@
-"""`mainspring exec NAME -- PROGRAM ...`: run a program, and tell a heartbeat that it started and how it ended.
+"""`mainspring exec NAME -- PROGRAM ...`: run a program, and report its start and its end to a heartbeat.
 
-1. Start the program at once. Its output passes through unchanged; the end of it is kept.
+1. Start the program at once. Its output passes through unchanged; the end of the output is kept.
 2. Meanwhile find the ping URL and send the start.
 3. When the program has ended, send its exit code and the end of its output; repeat that for up to --report-for.
 4. Exit as the program did: with its exit code, or by its signal.
 
-The rule that must not break: the program runs and ends as it would without `exec`. Whatever goes wrong with pings is a
+The rule that must not break: the program runs and ends as it would without `exec`. Any problem with pings is a
 line on standard error. Only the standard library is imported, and nothing of Mainspring: a crontab starts this often.
 """
 
@@ -22,16 +22,16 @@ from typing import IO, NamedTuple, NoReturn
 TAIL_BYTES = 10_000
 TAIL_BYTES_MAX = 100_000  # as much as a ping keeps
 REPORT_FOR_S = 5.0
-TRY_S = 3.0  # one attempt: an answer takes milliseconds
+TRY_S = 3.0  # one attempt: a response takes milliseconds
 START_TRIES = 2
 PAUSE_S = 0.5  # before the second attempt, then doubled
-NOT_FOUND, NOT_EXECUTABLE, KILLED = 127, 126, 128  # as shells say it
+NOT_FOUND, NOT_EXECUTABLE, KILLED = 127, 126, 128  # as shells report it
 CHUNK = 65_536
 FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 
 
 class ExecOptions(NamedTuple):
-    """What to report to. Without a URL, it is asked from the server by the name of the endpoint."""
+    """What to report to. Without a URL, the server returns it for the name of the endpoint."""
 
     name: str
     url: str = ""
@@ -59,7 +59,7 @@ def read_plain(arguments: Sequence[str]) -> tuple[ExecOptions, list[str]] | None
 
 
 def options_from(name: str, url: str = "", server: str = "") -> ExecOptions:
-    """Options, the environment filling in what was not given."""
+    """Options; the environment provides those that were not given."""
     take = os.environ.get
     return ExecOptions(
         name,
@@ -87,7 +87,7 @@ def run_program(options: ExecOptions, program: Sequence[str]) -> NoReturn:
     reporter.start()
     code = child.wait()
     for copy in copies:
-        copy.join(timeout=1.0)  # what the program left running may hold its output open
+        copy.join(timeout=1.0)  # processes that the program left running may hold its output open
     reporter.end(code if code >= 0 else KILLED - code, tail.data())
     for copy in copies:
         copy.join()
@@ -192,7 +192,7 @@ def _ask_for_url(options: ExecOptions, timeout_s: float) -> str:
         raise ConnectionError(f"the server answered {answer.status}")
     found = json.loads(answer.body) if answer.status == 200 else {}
     if not found.get("url"):
-        raise _NoUrl(f"the server knows no ping URL of {options.name!r} (HTTP {answer.status})")
+        raise _NoUrl(f"the server has no ping URL of {options.name!r} (HTTP {answer.status})")
     return str(found["url"])
 
 
@@ -216,7 +216,7 @@ def _request(
 
 
 def _copy(stream: IO[bytes], target: int, tail: Tail) -> threading.Thread:
-    """Passes a stream on until it ends, also once its reader is gone."""
+    """Passes a stream on until it ends, even if its reader has closed it."""
 
     def work() -> None:
         is_read = True
@@ -250,7 +250,7 @@ def _forward_signals(child: "subprocess.Popen[bytes]") -> None:
 
 
 def _die_by(number: int) -> NoReturn:
-    """Ends as the program ended, so that who started us sees the same."""
+    """Ends as the program ended, so that the parent process sees the same."""
     with contextlib.suppress(OSError, ValueError):
         if number not in (signal.SIGKILL, getattr(signal, "SIGSTOP", 0)):
             signal.signal(number, signal.SIG_DFL)

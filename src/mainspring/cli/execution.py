@@ -387,7 +387,7 @@ def erase(execution_id: Id, reason: Reason = "", output: OutputOption = Output.T
 
 
 def _awaited(execution: "ExecutionView", at: "datetime") -> str:
-    """What it waits for, and until when it does so at most."""
+    """What the execution waits for, and its deadline."""
     until = when(at, execution.wake_at, none="")
     if execution.status in ("failed", "paused"):
         return "for a person"

@@ -114,7 +114,9 @@ def _explained(line: bytes) -> dict[str, object]:
     state = _read(line)
     now = read_instant(state.now, "now")
     if not NOW_MIN <= now < NOW_MAX:
-        raise InvalidInput(f"now '{state.now}' lies outside the years 1970 to 9998; give a nearer instant", field="now")
+        raise InvalidInput(
+            f"now '{state.now}' is outside the years 1970 to 9998; give a time in that range", field="now"
+        )
     decision = plan_next_run(now, _endpoint(state.endpoint), CRON)
     return {
         "next_run_at": rfc3339(decision.next_run_at),

@@ -50,7 +50,7 @@ def interval(
 @app.command("oneshot")
 def oneshot(
     name: EndpointName,
-    at: Annotated[str | None, typer.Option("--at", metavar="RFC3339", help="Run at this instant.")] = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="RFC3339", help="Run at this time.")] = None,
     after: Annotated[
         str | None, typer.Option("--after", metavar="DURATION", help="Run this long from now: 30s.")
     ] = None,

@@ -59,8 +59,8 @@ def crontab(
 ) -> None:
     """Convert a crontab into a document.
 
-    Calls of curl and wget become endpoints of kind http, other commands what --commands says. Nothing is written unless
-    --apply is given. Standard error names everything that is left out, and describes the first day.
+    Calls of curl and wget become endpoints of kind http; --commands says what becomes of other commands. Nothing is
+    written unless --apply is given. Standard error names everything that is left out, and describes the first day.
     """
     from mainspring.documents.imports.crontab import CommandsAs, read_crontab
     from mainspring.documents.imports.source_file import check_size
@@ -195,11 +195,11 @@ def _begins_with(file: str, magic: bytes) -> bool:
         with open(file, "rb") as opened:
             return opened.read(len(magic)) == magic
     except OSError:
-        return False  # the error is told when the file is read
+        return False  # the error is reported when the file is read
 
 
 def _data(file: str) -> bytes:
-    """At most one byte more than is read."""
+    """At most one byte more than the maximum."""
     if file == "-":
         return sys.stdin.buffer.read(BYTES_MAX + 1)
     try:

@@ -149,10 +149,10 @@ def run_program(
         str, typer.Option("--report-for", metavar="DURATION", help="How long the end is reported if that fails.")
     ] = "5s",
 ) -> None:
-    """Run a program, and tell a heartbeat when it starts and how it ends.
+    """Run a program, and report its start and its end to a heartbeat.
 
-    Its output, exit code and signals pass through. If Mainspring cannot be reached, the program runs all the same.
-    No database is needed. Without --url, the URL is asked from --server with the key in MAINSPRING_API_KEY.
+    Its output, exit code and signals pass through. If Mainspring cannot be reached, the program runs anyway.
+    No database is needed. Without --url, --server returns the URL for the key in MAINSPRING_API_KEY.
     """
     options = exec_program.options_from(name, url, server_in_use())
     span = read_span(report_for, "report_for").total_seconds()

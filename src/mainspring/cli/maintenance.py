@@ -15,7 +15,7 @@ from mainspring.views.sentences import clock, when
 if TYPE_CHECKING:
     from mainspring.views.maintenance import MaintenanceView
 
-app = CommandApp("Maintenance windows: skip runs, or let failures not count.")
+app = CommandApp("Maintenance windows: skip runs, or ignore failures.")
 
 WindowName = Annotated[str, typer.Argument(metavar="WINDOW", help="Name or id of the maintenance window.")]
 

@@ -17,8 +17,9 @@ def mcp(
 ) -> None:
     """Serve an AI assistant by the Model Context Protocol.
 
-    It talks on standard input and output to the program that started it, and works on the database of this environment,
-    like every other command. Logs go to standard error. `serve` offers the same at /mcp, with API keys.
+    The server reads standard input and writes standard output of the program that started it, and works on the database
+    of this environment, like every other command. Logs go to standard error. `serve` offers the same at /mcp, with API
+    keys.
     """
     complete(_serve(_read_scopes(scopes)))
 

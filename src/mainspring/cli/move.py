@@ -26,7 +26,7 @@ def move(
     pause_max: Annotated[
         str, typer.Option("--pause-max", metavar="TIME", help="Longest switch-over; a longer one is aborted.")
     ] = "60s",
-    abort: Annotated[bool, typer.Option("--abort", help="Give an unfinished move up.")] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="Abort an unfinished move.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Move the installation to another database while it runs.
@@ -40,7 +40,7 @@ def move(
     pause = read_span(pause_max, "pause-max")
     if abort:
         complete(_abort(to))
-        say("the unfinished move was given up; the source is in service, and the target can be deleted")
+        say("the unfinished move was aborted; the source is in service, and the target can be deleted")
     elif dry_run:
         _show_plan(complete(_plan(to)), to, output)
     else:
@@ -100,7 +100,7 @@ def _show_moved(moved: "Moved", to: str, output: Output) -> None:
     else:
         say(f"moved to {masked(to)}: {moved.rows:,} rows read, paused for {moved.paused_s:.1f} s")
     if broken:
-        say(f"partitions {broken} do not verify; they are as they were: see `mainspring partition verify`")
+        say(f"partitions {broken} do not verify; they were copied unchanged: see `mainspring partition verify`")
     else:
         say(f"verified the logs of {executions:,} executions")
     note(f"set MAINSPRING_DATABASE_URL to {masked(to)} and start the processes again; the old database refuses writes")

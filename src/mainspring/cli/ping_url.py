@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def ping_url(
     name: EndpointName,
-    rotate: Annotated[bool, typer.Option("--rotate", help="Create another URL. The present one ends at once.")] = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="End the URL. Pings are refused.")] = False,
+    rotate: Annotated[bool, typer.Option("--rotate", help="Replace the URL. The present one becomes invalid.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the URL. Pings are refused.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the ping URL of a heartbeat; it is created if it does not exist.

@@ -60,8 +60,8 @@ def list_proposals(
         for each in found
     ]
     columns = (
-        Column("PROPOSAL"), Column("ENDPOINT", can_cut=True), Column("STATE"), Column("WOULD", can_cut=True),
-        Column("BY", can_cut=True), Column("EXPIRES", spare=True), Column("REASON", tail=True),
+        Column("PROPOSAL"), Column("ENDPOINT", can_cut=True), Column("STATE"), Column("CHANGE", can_cut=True),
+        Column("AUTHOR", can_cut=True), Column("EXPIRES", spare=True), Column("REASON", tail=True),
     )  # fmt: skip
     show_list(found, output, columns, rows, NONE_YET if state == "pending" else "No proposals match.")
 
@@ -103,7 +103,7 @@ def show(
 def approve(ids: ProposalIds, output: OutputOption = Output.TABLE) -> None:
     """Apply proposals now, within the current limits.
 
-    What a person set since a proposal was made wins: the proposal is then refused and stays pending. An expired
+    A change by a person after the proposal takes precedence: the proposal is then refused and stays pending. An expired
     proposal is refused too.
     """
     from mainspring.operations.proposals import approve_proposal
@@ -115,7 +115,7 @@ def approve(ids: ProposalIds, output: OutputOption = Output.TABLE) -> None:
 def reject(ids: ProposalIds, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
     """Reject proposals: nothing is changed.
 
-    The same is not proposed again while the rejected proposal would have been valid.
+    The same change is not proposed again while the rejected proposal would have been valid.
     """
     from mainspring.operations.proposals import reject_proposal
 
@@ -135,7 +135,7 @@ def _decide(
     done: str,
     output: Output,
 ) -> None:
-    """One after the other: what is refused ends the command, and says so; those before it are decided."""
+    """One after the other: a refused one ends the command with an error; those before it are decided."""
     decided = [_decide_one(each, here, over, done, output) for each in ids]
     if output is Output.JSON:
         show_json(decided)

@@ -190,7 +190,7 @@ def endpoints_of(
 
     from mainspring.views.endpoint import EndpointView
 
-    group: Any = client.endpoints  # its types are the API's words
+    group: Any = client.endpoints  # its types are the words of the API
     found = group.iterate(job=job, state=state, text=text, sort=order, limit=min(count or PAGE, PAGE))
     return EndpointView.read_all(islice(found, count))
 

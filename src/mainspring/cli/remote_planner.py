@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mainspring.views.rule import RulesDrafted, RuleView, RunTested
 
 _IN_LIST = re.compile(r"/rules/(\d+)(.*)")
-PATIENCE_S = 300.0  # a model thinks longer than the 30 s that other answers take
+PATIENCE_S = 300.0  # a model takes longer than the 30 s of other responses
 
 
 def rules(client: "Client", endpoint: str | None, job: str | None) -> list["RuleView"]:
@@ -91,7 +91,7 @@ def modes(client: "Client", scope: str | None, wanted: str | None, undo: bool) -
     from mainspring.domain.rules.apply import MODES, MODES_IN_WORDS
     from mainspring.views.planner import PlannerModes
 
-    planner: Any = client.planner  # its types allow known modes alone; here it is the server who refuses others
+    planner: Any = client.planner  # its types allow known modes only; here the server refuses others
     done: Shape = {"undone": 0, "in_force": 0}
     if scope is not None and wanted is not None:
         if wanted not in MODES:
@@ -116,7 +116,7 @@ def sessions(client: "Client", endpoint: str | None, count: int) -> tuple[list["
 def proposals(client: "Client", endpoint: str | None, state: str | None, count: int) -> list["PlannerProposal"]:
     from mainspring.views.planner import PlannerProposal
 
-    group: Any = client.proposals  # its types allow known states alone; here it is the server who refuses others
+    group: Any = client.proposals  # its types allow known states only; here the server refuses others
     found = group.iterate(endpoint=endpoint, state=state, limit=min(count, PAGE))
     return PlannerProposal.read_all(islice(found, count))
 

@@ -76,7 +76,7 @@ def executions(client: "Client", wanted: "ExecutionFilter", *, in_full: bool) ->
     from mainspring.views.execution import ExecutionDetailView, ExecutionView
 
     size = min(wanted.limit, PAGE)
-    group: Any = client.executions  # its types are the API's words, not our enumerations
+    group: Any = client.executions  # its types are the words of the API, not our enumerations
     if wanted.in_need:
         found = (
             each
@@ -109,7 +109,7 @@ def order(client: "Client", execution_id: str, verb: str, reason: str, *, in_ful
 
 
 def order_many(client: "Client", verb: str, wanted: "ExecutionFilter", reason: str, *, dry_run: bool) -> Shape:
-    orders: Any = client.executions.order  # its types tell a rehearsal from the deed
+    orders: Any = client.executions.order  # its types distinguish a dry run from the change
     answer: Shape = orders(
         verb=verb,
         workflow=wanted.workflow,

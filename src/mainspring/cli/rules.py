@@ -151,9 +151,9 @@ def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: Output
         Column("ENDPOINT", can_cut=True),
         Column("RULE", can_cut=True),
         Column("WHEN", can_cut=True),
-        Column("DOES", can_cut=True),
+        Column("ACTIONS", can_cut=True),
         Column("FIRED"),
-        Column("TROUBLE", tail=True),
+        Column("ERROR", tail=True),
     )
     show_list(found, output, columns, rows, "No rules yet.")
 
@@ -169,7 +169,7 @@ def remove(
     """Remove rules; their hints stay until they expire."""
     from mainspring.operations.rules import find_owner, remove_rules
 
-    if job is not None and endpoint is not None:  # the first word was a rule, then
+    if job is not None and endpoint is not None:  # then the first word was a rule
         names, endpoint = [endpoint, *(names or [])], None
     one_owner(endpoint, job)
     if not names and not everything:
@@ -195,7 +195,7 @@ def replay(
 ) -> None:
     """Replay recorded runs with rules: the stored ones, those of --file, or one --when.
 
-    Runs of all endpoints of the job are replayed, since rules read siblings too. Nothing is changed. Ends with 1 where
+    Runs of all endpoints of the job are replayed, because rules read siblings too. Nothing is changed. Exits with 1 if
     a rule could not be judged.
     """
     from mainspring.operations.rules import check_rules, find_owner, rules_of, try_rules
@@ -231,7 +231,7 @@ def replay(
             Column("ENDPOINT", can_cut=True),
             Column("RUN", spare=True),
             Column("FIRES"),
-            Column("FAULT", tail=True),
+            Column("ERROR", tail=True),
         )
         names = sorted({each.endpoint for each in tested})
         if tested:

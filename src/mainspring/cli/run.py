@@ -1,4 +1,4 @@
-"""`mainspring runs` and `mainspring run show`: what happened."""
+"""`mainspring runs` and `mainspring run show`: past runs and their results."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -228,7 +228,7 @@ def _show(run: "RunDetailView") -> None:
 
 
 def _why(run: "RunDetailView") -> list[str]:
-    """Why a run started. The plan that a run found is the reason only where the schedule started it."""
+    """Why a run started. The stored plan is the reason only if the schedule started the run."""
     if run.trigger == "manual":
         return [
             f"This run was requested manually at {clock(run.slot_at)}; the schedule did not start it.",

@@ -44,8 +44,8 @@ def rotate(
     """Rotate the key while everything runs.
 
     Creates a key in the key file, encrypts every secret again with it, and removes the old key. If killed, run it again
-    to continue. Keys in MAINSPRING_SECRET_KEY are managed by you: OLD,NEW in every process, then NEW,OLD, then this
-    command, then NEW.
+    to continue. You manage the keys in MAINSPRING_SECRET_KEY: set OLD,NEW in every process, then NEW,OLD, then run this
+    command, then set NEW.
     """
     from mainspring.domain.duration import parse_duration_ms
     from mainspring.wiring.secret_rotation import rotate_key

@@ -1,4 +1,4 @@
-"""`mainspring serve`, `scheduler` and `migrate`: the processes that do the work."""
+"""`mainspring serve`, `scheduler`, `notifier` and `migrate`: run the processes, and migrate the schema."""
 
 import shutil
 import sys
@@ -39,7 +39,7 @@ def serve(
     """
     given = {"host": host, "port": port}
     settings = current_settings().model_copy(update={name: value for name, value in given.items() if value is not None})
-    raise_file_limit()  # before the web server counts its share
+    raise_file_limit()  # before the web server takes its share
     complete(_serve(settings))
 
 

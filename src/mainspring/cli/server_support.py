@@ -3,7 +3,7 @@
 The reference prints it, so that a script can do with curl what the command line does; a test keeps it complete.
 """
 
-# Why a command cannot work through a server. Each refuses `--server`, instead of doing something unintended.
+# Why a command cannot work through a server. It refuses `--server`, instead of doing something unintended.
 HERE: dict[str, str] = {
     "serve": "it starts a server",
     "demo": "it starts its own server",

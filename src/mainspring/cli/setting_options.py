@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mainspring.domain.config_field import ConfigField
 
 FROM_FILE = "@FILE reads a file, @- standard input."
-# Added after a setting's sentence, where the command line takes more than the other doors.
+# Added after a setting's sentence, where the command line takes more than the other interfaces do.
 HINTS = {
     "body": "Text, @FILE, or @- for standard input.",
     "secret": FROM_FILE,
@@ -53,7 +53,7 @@ METAVARS = {
 
 
 class SettingsCommand(Command):
-    """The options are made when they are first read: the description costs an import that other commands avoid."""
+    """The options are made when they are first read: the description needs an import that other commands avoid."""
 
     _own: list[Any]
     _all: list[Any] | None = None

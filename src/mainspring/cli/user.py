@@ -145,7 +145,7 @@ def reset_factor(email: Email, output: OutputOption = Output.TABLE) -> None:
         return UserView.of(user)
 
     user = ask(work, lambda client: UserView.model_validate(client.users.reset_second_factor(email)))
-    _show(user, "took away the second factor of", output)
+    _show(user, "removed the second factor of", output)
 
 
 @app.command("password")
@@ -189,7 +189,7 @@ def link(
             return _invited(await make_link(desk, open_password_hasher(), wanted))
 
         made = ask(work, lambda client: Invited.model_validate(client.users.create_link(wanted)))
-        _show_invitation(made, "made a link for", output)
+        _show_invitation(made, "created a link for", output)
         return
     token = ask(lambda desk: make_setup_link(desk, open_password_hasher()))
     _show_link(link_of(current_settings(), token), {"user": None}, output)

@@ -217,7 +217,7 @@ def deliveries(
         return [DeliveryDetailView.of(each) for each in found]
 
     def remotely(client: "Client") -> list["DeliveryView"]:
-        webhooks: Any = client.webhooks  # its types are the API's words
+        webhooks: Any = client.webhooks  # its types are the words of the API
         given = {"status": wanted, "limit": min(count, PAGE)}
         found = webhooks.iterate_all_deliveries(**given) if name is None else webhooks.iterate_deliveries(name, **given)
         return read_deliveries(client, found, count, in_full=output is Output.JSON)
@@ -258,9 +258,9 @@ def show_deliveries(found: Sequence["DeliveryView"], output: Output) -> None:
         Column("DELIVERY"),
         Column("EVENT"),
         Column("STATUS"),
-        Column("TRIES"),
+        Column("ATTEMPTS"),
         Column("LAST ATTEMPT", spare=True),
-        Column("ANSWER", tail=True),
+        Column("RESPONSE", tail=True),
     )
     show_list(found, output, columns, rows, "No messages yet.")
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """Explain when an endpoint runs next, and why.
 
-    Every candidate of the decision is named, with what it asked for and why it won or lost. For a due endpoint that has
-    not started: what it waits for, how many wait with it, and which setting to change.
+    Every candidate of the decision is named, with its time and why it won or lost. For a due endpoint that has not
+    started: what it waits for, how many wait with it, and which setting to change.
     """
     from mainspring.domain.config_field import DEFAULT_KIND
     from mainspring.operations.endpoints import find_endpoint

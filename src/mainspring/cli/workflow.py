@@ -174,7 +174,7 @@ def publish(file: File, output: OutputOption = Output.TABLE) -> None:
     else:
         say(f"{what} does the same already; nothing published")
         if published.archived_at:
-            note(f"it is archived; bring it back with: mainspring workflow restore {published.name!r}")
+            note(f"it is archived; restore it with: mainspring workflow restore {published.name!r}")
 
 
 @app.command("list")

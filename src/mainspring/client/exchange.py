@@ -43,7 +43,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Silence:
-    """No response came. `was_sent`: the server may have received the request."""
+    """No response was received. `was_sent`: the server may have received the request."""
 
     reason: str
     was_sent: bool

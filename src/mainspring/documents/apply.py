@@ -1,7 +1,7 @@
 """Apply documents: plan the changes, write them in one transaction, and report them.
 
-Applying the same documents twice changes nothing the second time. The rule that must not break: if anything is wrong
-with any of them, nothing is written at all.
+Applying the same documents twice changes nothing the second time. The rule that must not break: if any of them has an
+error, nothing is written.
 """
 
 from collections import Counter

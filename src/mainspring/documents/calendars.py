@@ -1,4 +1,4 @@
-"""The section `calendars`: named sets of days on which endpoints run, or do not."""
+"""The section `calendars`: named sets of days on which endpoints run or do not run."""
 
 from collections.abc import Sequence
 
@@ -79,7 +79,7 @@ async def _plan_one(plan: DocumentPlan, wanted: WantedEntry, old: Calendar | Non
     except InvalidInput as fault:
         is_written = fault.field in wanted.entry.model_fields_set
         plan.fault(wanted.at(fault.field) if is_written else wanted.place, str(fault))
-        # Known all the same, so that its users are not reported as well.
+        # Still counted as known, so that its users are not reported as well.
         plan.calendars.setdefault(
             wanted.name,
             Calendar("", plan.desk.tenant_id, wanted.name, CalendarConfig(), (), plan.now.year, 1, plan.now, plan.now),

@@ -139,7 +139,7 @@ def _configured(
 
 
 def _resolved(plan: DocumentPlan, key: str, value: object) -> object:
-    """The value with its references. A secret is always a reference: documents are kept where many can read them."""
+    """The value with its references. A secret is always a reference, because many people can read documents."""
     if not isinstance(value, str) or (key in SECRETS and not value):
         return value
     if key in SECRETS and value == STORED:

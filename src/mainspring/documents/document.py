@@ -55,7 +55,7 @@ class Documents(Struct):
 
 
 def parse_documents(files: Sequence[tuple[str, bytes]], source: str | None = None) -> Documents:
-    """Reads files, given by name and content, each to its end whatever is wrong with it.
+    """Reads files, given by name and content. Each is read to its end, regardless of its errors.
 
     `source` is for documents that name none; default: the name of each file without directory and extension.
     """

@@ -52,7 +52,7 @@ from mainspring.operations.endpoints import checked_config, is_moved, sealed_que
 TURN_EVERY = 20  # so many take some 20 ms; a process that serves and schedules has other things to do too
 NEW_QUERY = "(another query string)"
 FAULTS_MAX = 20  # of one endpoint; more than it has fields
-# A value that is surely good, to go on with after a fault: so that the next one is found too.
+# A valid value, to continue with after an error, so that the next one is found too.
 HARMLESS_URL = "https://example.com/"
 HARMLESS_SCHEDULE: dict[str, object] = {"every": 60_000, "min_interval": None, "max_interval": None}
 HARMLESS: dict[str, dict[str, object]] = {
@@ -61,7 +61,7 @@ HARMLESS: dict[str, dict[str, object]] = {
     "cron": HARMLESS_SCHEDULE,
     "every": HARMLESS_SCHEDULE,
 }
-APART = {"name", *PAIRS}  # an entry has these in its own way
+APART = {"name", *PAIRS}  # an entry writes these in its own form
 KEYS = tuple(field for field in CONFIG_FIELDS if field.key not in APART)
 
 
@@ -116,7 +116,7 @@ def _plan_one(plan: DocumentPlan, wanted: WantedEntry, old: Endpoint | None) -> 
     query = _query(plan, wanted, endpoint_id, url_of(config.action), old)
     job = plan.jobs.get(config.job) or add_job(plan, config.job, "", "")
     if job.status is JobStatus.ARCHIVED:
-        message = f"job {job.name!r} is archived; list it under `jobs` to bring it back, or choose another"
+        message = f"job {job.name!r} is archived; list it under `jobs` to restore it, or choose another"
         plan.fault(wanted.at("job"), message)
         return
     kind = kind_of(config.action)
@@ -260,7 +260,7 @@ def _attached(plan: DocumentPlan, config: EndpointConfig) -> EndpointConfig:
 
 
 async def _move_others(plan: DocumentPlan) -> None:
-    """Endpoints that no document describes, and calls that wait, move with the base URL of their connection too."""
+    """Endpoints that no document describes, and waiting calls, also move with the base URL of their connection."""
     for before in plan.rebased.values():
         after = plan.connections[before.name]
         for endpoint in await connected_endpoints(plan.desk, before.name):
@@ -278,7 +278,7 @@ async def _move_others(plan: DocumentPlan) -> None:
 def _configured(
     plan: DocumentPlan, wanted: WantedEntry, wishes: list[WantedHeader]
 ) -> tuple[EndpointConfig | None, bool]:
-    """What the entry says, before values are checked, and whether that is free of errors; they are recorded."""
+    """The values of an entry before they are checked, and whether the entry is free of errors; errors are recorded."""
     entry = wanted.entry
     assert isinstance(entry, EndpointEntry)
     inputs: dict[str, object] = dict.fromkeys(SCHEDULES) | entry.sent()

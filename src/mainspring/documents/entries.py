@@ -1,6 +1,6 @@
 """Entries of documents: keys, types, defaults and the descriptions that editors show.
 
-Only the form is checked here. The domain checks values, with the same message at every door.
+Only the form is checked here. The domain checks values, with the same message in all interfaces.
 """
 
 from datetime import datetime
@@ -100,7 +100,7 @@ def _show_defaults(schema: dict[str, Any], entry: type[Any]) -> None:
     for field in entry.settings:
         shown = schema["properties"][field.key]
         if field.kind is FieldKind.GROUP:
-            continue  # its own fields have defaults
+            continue  # its separate fields have defaults
         if "anyOf" in shown and not field.is_nullable:
             plain = next(each for each in shown.pop("anyOf") if each.get("type") != "null")
             shown |= {name: value for name, value in plain.items() if name not in shown}
@@ -173,7 +173,7 @@ def _show_kinds(schema: dict[str, Any], entry: type[Any]) -> None:
 
 
 class EndpointEntry(EndpointSettings, SettingsEntry):
-    """One thing to call, and when: a `url`, or what its `kind` needs, and one of `every`, `cron` and `at`."""
+    """What to call, and when: a `url`, or the fields of its `kind`, and one of `every`, `cron` and `at`."""
 
     model_config = ConfigDict(json_schema_extra=_show_kinds)
 
@@ -235,7 +235,7 @@ class ConnectionEntry(ConnectionSettings, DocumentEntry):
 
 
 class CalendarEntry(CalendarSettings, DescribedEntry):
-    """Days on which endpoints run, or do not. The key is its name, which cannot be changed."""
+    """Days on which endpoints run or do not run. The key is its name, which cannot be changed."""
 
     @classmethod
     def repaired(cls, good: dict[str, object], bad: set[str]) -> dict[str, object]:
@@ -276,7 +276,7 @@ class WebhookEntry(WebhookSettings, SettingsEntry):
 class WorkflowEntry(DocumentEntry):
     """Steps in order. The key is the name of the workflow."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)  # the reader of workflows knows what may stand here
+    model_config = ConfigDict(extra="allow", frozen=True)  # the workflow reader checks these keys
 
     description: Any = Field(default="", description="What the workflow is for.", json_schema_extra={"type": "string"})
     input: Any = Field(default={}, description="Input of an execution, by name.", json_schema_extra={"type": "object"})

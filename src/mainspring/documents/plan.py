@@ -71,7 +71,7 @@ class Options(Struct, frozen=True):
     """How documents are applied: the source of secrets, and what happens to entries they no longer describe."""
 
     resolve: Resolver
-    messengers: Messengers  # which know whether an address is valid
+    messengers: Messengers  # the kinds, which know whether an address is valid
     prune: bool = False
     take_over: bool = False
 
@@ -208,7 +208,7 @@ class Section(Protocol):
         """Adds steps, and what they write, for every entry that differs; errors are recorded, not raised."""
 
     async def prune(self, plan: DocumentPlan, wanted: Sequence[WantedEntry]) -> None:
-        """Archives managed entries that are no longer described; called in reverse order: users go before the used."""
+        """Archives managed entries that are no longer described; called in reverse order, users first."""
 
     async def export(self, desk: Desk) -> list[ExportedEntry]:
         """All existing entries, by name."""

@@ -78,7 +78,7 @@ async def exported_rules(desk: Desk) -> dict[str, list[dict[str, object]]]:
 
 
 def _stay(plan: DocumentPlan, wanted: WantedEntry, kind: str, stored: list[StoredRule]) -> bool:
-    """Whether rules stay unchanged because the entry does not mention them; a remark lists their number."""
+    """Whether rules stay unchanged because the entry does not mention them; a remark reports their number."""
     if "rules" in wanted.entry.model_fields_set or plan.options.prune:
         return False
     if stored:

@@ -1,7 +1,7 @@
-"""What the sections `alerts` and `webhooks` share.
+"""The code that the sections `alerts` and `webhooks` share.
 
-Whether delivery works is state, not configuration: a subscription that was disabled after failures stays disabled,
-whatever a document says, until a person enables it again.
+Whether delivery works is state, not configuration: a subscription that was disabled after failures stays disabled until
+a person enables it again, regardless of the document.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +73,7 @@ async def prune_subscriptions(plan: DocumentPlan, kind: SubscriptionKind, wanted
 
 
 def is_wanted(subscription: Subscription) -> bool:
-    """Whether its owner has it enabled; failures may have disabled it nevertheless."""
+    """Whether its owner has it enabled; failures may have disabled it anyway."""
     return subscription.enabled or bool(subscription.disabled_reason)
 
 
@@ -145,7 +145,7 @@ def _change(
 
 
 def _hidden(old: Subscription, config: Config) -> tuple[str, str, str]:
-    """What changed if no shown field did."""
+    """The change if no shown field changed."""
     if isinstance(config, Alert) or isinstance(old.config, Alert):
         return "to", "(secret)", "(another secret)"
     return "url" if config.target != old.config.target else "secret", "(secret)", "(another secret)"

@@ -57,7 +57,7 @@ class FolderWatcher:
             try:
                 await self.run_once()
             except StoreUnavailable:
-                self._settled = None  # the scheduler reports that the database is unavailable; try again
+                self._settled = None  # the scheduler reports that the database is unavailable; retry
             except Exception:  # outermost loop of a worker: one failed check must not end watching
                 log.exception("worker failed", worker="configuration watcher")
             try:

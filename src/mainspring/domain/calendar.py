@@ -1,10 +1,10 @@
-"""Calendars: named sets of days of a tenant, and which days an endpoint may run on by them. Pure.
+"""Calendars: named sets of days of a tenant, and the days on which they let an endpoint run. Pure.
 
 A calendar has the dates that its owner lists, weekdays, public holidays of a country, and the days of an iCalendar
-text. Holidays and events are found once for some years (`calendar_days.py`) and stored, so that deciding needs no
-package and no parser. The years follow the present: FIRST_YEAR and LAST_YEAR count from it.
+text. Holidays and events are found once for several years (`calendar_days.py`) and stored, so that deciding needs no
+package and no parser. The range of years moves with the present: FIRST_YEAR and LAST_YEAR count from it.
 
-An endpoint names its calendars: `except`, `only`, or both. `open_days_of` is what it carries of them.
+An endpoint names its calendars: `except`, `only`, or both. `open_days_of` returns the days that it stores.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 class CalendarConfig(Struct, frozen=True):
-    """What the owner of a calendar decides: the one place that lists its fields. Doors and reference pages follow."""
+    """The configuration of a calendar: the one place that lists its fields. Interfaces and reference pages follow."""
 
     dates: Annotated[
         tuple[str, ...],
@@ -78,7 +78,7 @@ class FoundDay(Struct, frozen=True, array_like=True):
 class Calendar(Struct, frozen=True):
     id: str
     tenant_id: str
-    name: str  # fixed: endpoints name it
+    name: str  # cannot be changed, because endpoints name it
     config: CalendarConfig
     found: tuple[FoundDay, ...]  # of holidays and events, up to the end of `found_until`
     found_until: int  # a year

@@ -1,6 +1,6 @@
 """Find the days of public holidays and of the events of an iCalendar text. Pure, and called in a sandbox.
 
-Both need packages that are optional: `holidays`, and `recurring-ical-events` with `icalendar`, which know time zones,
+Both need optional packages: `holidays`, and `recurring-ical-events` with `icalendar`, which know time zones,
 recurrences, exceptions and moved events. An event that lasts several days has all of them; one with a time of day has
 the days that it touches, in its own time zone. Work and results are bounded; the sandbox bounds time and memory.
 """
@@ -75,13 +75,13 @@ def _events(text: str, first_year: int, last_year: int) -> Iterator[tuple[date, 
             yield from _days_of(event, first_year, last_year)
     except InvalidInput:
         raise
-    except Exception as fault:  # the parser raises whatever a text makes it raise
+    except Exception as fault:  # the parser may raise anything for untrusted text
         what = shown(f"{type(fault).__name__}: {fault}")
         raise InvalidInput(f"ics is not an iCalendar text ({what}); export it again", field="ics") from None
 
 
 def _refuse_subdaily(parsed: Any) -> None:
-    """A rule of every second has millions of occurrences and no day that a daily one does not have."""
+    """A rule for every second has millions of occurrences, but the same days as a daily one."""
     for event in parsed.walk("VEVENT"):
         rules = event.get("RRULE", [])
         for rule in rules if isinstance(rules, list) else [rules]:

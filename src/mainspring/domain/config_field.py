@@ -1,4 +1,4 @@
-"""How a configuration field is described: once, beside its type and its default. Pure.
+"""The description of a configuration field: once, beside its type and its default. Pure.
 
 A struct writes `Annotated[type, About(...)]`; `describe` reads the struct. From the descriptions follow the input
 models of API, MCP and documents, the options of the command line, the columns and the row mapping, the check of bounds,
@@ -33,8 +33,8 @@ class FieldKind(StrEnum):
     TEXTS = "texts"
     CHOICES = "choices"
     INSTANT = "instant"
-    GROUP = "group"  # settings of their own struct, which are one value; see `ConfigField.parts`
-    OTHER = "other"  # each door has its own form for it
+    GROUP = "group"  # settings in a separate struct, which are one value; see `ConfigField.parts`
+    OTHER = "other"  # each interface has its own form for it
 
 
 class About(Struct, frozen=True):
@@ -43,18 +43,18 @@ class About(Struct, frozen=True):
     sentence: str
     least: int = 0
     most: int | None = None  # of a text: characters; of a list: each of its numbers
-    key: str = ""  # its name as an input, where that is not the field's name without its unit
+    key: str = ""  # its name as an input, if that is not the field's name without its unit
     choices: tuple[str, ...] = ()
     examples: tuple[object, ...] = ()
     unit: str = ""
-    zero_is_none: bool = False  # 0 takes a limit away
+    zero_is_none: bool = False  # 0 removes a limit
     is_payload: bool = False  # text for programs, which may have control characters
     template: str = ""  # how values are written into its texts, see `domain/kinds/templated`; "": it has no templates
 
 
 class ConfigField(Struct, frozen=True):
     name: str  # in its struct, its row and in what is shown
-    key: str  # as an input at every door
+    key: str  # as an input in all interfaces
     kind: FieldKind
     default: Any
     is_required: bool
@@ -63,7 +63,7 @@ class ConfigField(Struct, frozen=True):
     enum: type[StrEnum] | None = None
     struct: type[Struct] | None = None  # of a group
     parts: tuple["ConfigField", ...] = ()  # of a group: its fields
-    kinds: tuple[str, ...] = ()  # of endpoints that have the field; empty: all, whatever their kind
+    kinds: tuple[str, ...] = ()  # of endpoints that have the field; empty: all kinds
 
     @property
     def label(self) -> str:
@@ -72,7 +72,7 @@ class ConfigField(Struct, frozen=True):
 
     @property
     def default_text(self) -> str:
-        """The default for people; "" where the field has none or the default is to have no value."""
+        """The default for people; "" if the field has none or has no default value."""
         match self.default:
             case None | "" | ():
                 return ""
@@ -86,14 +86,14 @@ class ConfigField(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """What a person reads about the field at any door."""
+        """The description of the field in all interfaces."""
         unit = f" In {self.about.unit}." if self.about.unit else ""
         default = f" Default: {self.default_text}." if self.default_text else ""
         kinds = "" if not self.kinds or DEFAULT_KIND in self.kinds else f" For kind {', '.join(self.kinds)}."
         return f"{self.about.sentence}{unit}{default}{kinds}"
 
     def checked(self, value: Any) -> Any:
-        """The value as it is stored, or InvalidInput: what was wrong, the rule, the solution."""
+        """The value as stored, or InvalidInput: what was wrong, the rule, the solution."""
         if value is None or (value == 0 and self.about.zero_is_none):
             return None
         match self.kind:
@@ -125,7 +125,7 @@ class ConfigField(Struct, frozen=True):
             raise InvalidInput(f"{self.label}: {fault}", field=f"{self.key}.{part.key}", value=fault.value) from None
 
     def with_parts(self, value: Any, inputs: Mapping[str, object]) -> Any:
-        """A group with inputs by the keys of its fields; None sets a field of it back to its default."""
+        """A group with inputs by the keys of its fields; None restores the default of a field."""
         assert self.struct is not None
         values = {
             part.name: part.default if given is None else tuple(given) if isinstance(given, list) else given

@@ -1,8 +1,8 @@
 """Connections: a named base URL with credentials, TLS and proxy settings that endpoints of a tenant share. Pure.
 
-`ConnectionConfig` is the one place that lists the fields; doors, rows and reference pages follow. What a person writes
-and what is stored have the same form: `secret` and `client_key` are plain text until they are encrypted. The rule that
-must not break: a secret is sent to the origins that it was given for, and to no other.
+`ConnectionConfig` is the one place that lists the fields; interfaces, rows and reference pages follow. Input and stored
+values have the same form: `secret` and `client_key` are plain text until they are encrypted. The rule that must not
+break: a secret is sent only to the origins that it was given for.
 """
 
 import re
@@ -155,7 +155,7 @@ def token_place(tenant_id: str, connection_id: str) -> str:
 
 
 def with_fields(config: ConnectionConfig, given: Mapping[str, object]) -> ConnectionConfig:
-    """The configuration with inputs by key; None sets a field back to its default."""
+    """The configuration with inputs by key; None restores a field's default."""
     values: dict[str, Any] = {}
     for key, value in given.items():
         field = FIELD_BY_KEY[key]
@@ -168,10 +168,10 @@ def with_fields(config: ConnectionConfig, given: Mapping[str, object]) -> Connec
 def check_connection(
     given: ConnectionConfig, before: ConnectionConfig | None, allow_ports: frozenset[int], proxies: Iterable[str]
 ) -> ConnectionConfig:
-    """The configuration as it is stored, except that new secrets are plain. Raises InvalidInput.
+    """The configuration as stored, except that new secrets are plain. Raises InvalidInput.
 
     `before` is the stored one: secrets that equal its secrets are encrypted and stay. Fields of another kind of
-    credentials that an edit left as they were are cleared.
+    credentials that an edit did not change are cleared.
     """
     values = {field.name: field.checked(_trimmed(field, getattr(given, field.name))) for field in CONNECTION_FIELDS}
     plain = _without_other_kinds(replace(given, **values), before)
@@ -242,7 +242,7 @@ def relative_url(url: str, base_url: str) -> str:
 
 
 def rebased_url(url: str, old_base: str, new_base: str) -> str:
-    """A URL below the old base URL at the new one; at its own path if it only shares the origin."""
+    """A URL below the old base URL, moved to the new one; a URL that only shares the origin keeps its own path."""
     path = relative_url(url, old_base)
     if path != url:
         return f"{new_base.rstrip('/')}{path}"
@@ -252,7 +252,7 @@ def rebased_url(url: str, old_base: str, new_base: str) -> str:
 
 
 def origin_text(url: str) -> str:
-    """The beginning of a checked URL up to its path, as it is written."""
+    """The beginning of a checked URL up to its path, as written."""
     scheme, mark, rest = url.partition("://")
     return f"{scheme}{mark}{rest.partition('/')[0]}"
 

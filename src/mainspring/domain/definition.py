@@ -1,7 +1,7 @@
-"""What a user writes down about an endpoint, checked and normalised before anything is stored.
+"""Check and normalise what a user configures for an endpoint, before anything is stored.
 
-Every door builds an EndpointConfig and every door gets the same refusals: what was wrong, the rule, the way out. Most
-rules are the bounds in the description of a field; here are those that need more than one field to see.
+All interfaces build an EndpointConfig and get the same refusals: what was wrong, the rule, the fix. Most rules are the
+bounds in the description of a field; this module has those that need more than one field.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ from mainspring.domain.schedule.cron import check_cron, check_timezone, occurren
 from mainspring.domain.schedule.open_days import Shift
 
 CRON_JITTER_MS_MAX = 3_600_000
-# How close the times of a cron come to each other is seen from so many of them: a day of quarters, two years of weeks.
+# The times of a cron that are checked for their distances: a day of quarters of an hour, two years of weeks.
 PACED_FROM, PACED_TIMES = datetime(2025, 1, 1, tzinfo=UTC), 100
 
 
@@ -47,7 +47,7 @@ def check_config(
     commands: CommandPolicy = NO_COMMANDS,
     site: str = "",
 ) -> tuple[EndpointConfig, str]:
-    """The normalised configuration and its `host:port`, or InvalidInput naming the first fault."""
+    """The normalised configuration and its `host:port`, or InvalidInput that names the first error."""
     kind = kind_of(given.action)
     plain = replace(
         given,
@@ -88,7 +88,7 @@ def check_config(
 
 
 def config_of(endpoint: Endpoint) -> EndpointConfig:
-    """What an endpoint was made from; secret header values stay sealed, the query string stays hidden."""
+    """The configuration of an endpoint; secret header values stay encrypted, the query string stays hidden."""
     values = {name: getattr(endpoint, name) for name in EndpointConfig.__struct_fields__}
     action = endpoint.action
     hidden = replace(action, query="") if isinstance(action, HttpAction) else action
@@ -96,7 +96,7 @@ def config_of(endpoint: Endpoint) -> EndpointConfig:
 
 
 def configured(endpoint: Endpoint, config: EndpointConfig, pairs: tuple[Header, ...], query: str) -> Endpoint:
-    """The endpoint with its whole configuration; `pairs` (headers) and `query` are the sealed ones."""
+    """The endpoint with its whole configuration; `pairs` (headers) and `query` are encrypted."""
     values = {name: getattr(config, name) for name in EndpointConfig.__struct_fields__}
     already = config.action.templated or keeps_templates(endpoint.action, query)
     values["action"] = marked(
@@ -106,7 +106,7 @@ def configured(endpoint: Endpoint, config: EndpointConfig, pairs: tuple[Header, 
 
 
 def check_minimum(interval_ms: int | None, tenant: Tenant) -> None:
-    """The tenant's minimum holds for whatever asks for an interval: a schedule, a hint, a rule."""
+    """The tenant's minimum applies to every source of an interval: a schedule, a hint, a rule."""
     floor = tenant.interval_ms_min
     if floor is not None and interval_ms is not None and interval_ms < floor:
         raise QuotaExceeded(
@@ -117,7 +117,7 @@ def check_minimum(interval_ms: int | None, tenant: Tenant) -> None:
 
 
 def _check_expected(given: EndpointConfig) -> None:
-    """What waits for pings has no call to try again, and expects more than one ping."""
+    """An endpoint that waits for pings has no call to retry, and expects more than one ping."""
     for key, value in (("retry", given.retry), ("confirm", given.confirm), ("at", given.once_at)):
         if value is not None:
             instead = "give every or cron" if key == "at" else f"leave {key} out"
@@ -222,9 +222,9 @@ def _check_attempts(given: EndpointConfig, tenant: Tenant) -> None:
 
 
 def contradiction_of(cron: str | None, max_interval_ms: int | None, endpoint_id: str) -> str:
-    """What to say of a cron whose times are all further apart than the maximum: few of its runs are at its times.
+    """The note for a cron whose times are all further apart than the maximum: few of its runs are at its times.
 
-    Refused when it is written; endpoints that are older than this rule are explained.
+    New ones are refused; endpoints that are older than this rule get an explanation.
     """
     if cron is None or not max_interval_ms:
         return ""
@@ -240,7 +240,7 @@ def contradiction_of(cron: str | None, max_interval_ms: int | None, endpoint_id:
 
 
 def _closest_ms(cron: str, endpoint_id: str) -> int | None:
-    """By its expression alone, without a zone: a daily cron is one of every day, also where one has 23 hours."""
+    """By its expression alone, without a zone: a daily cron runs every day, even if a day has 23 hours."""
     times = occurrences(cron, "UTC", PACED_FROM, FOREVER, PACED_TIMES, endpoint_id=endpoint_id)
     return min(((after - at) // timedelta(milliseconds=1) for at, after in pairwise(times)), default=None)
 
@@ -257,5 +257,5 @@ def _check_pace(cron: str, endpoint_id: str, floor_ms: int) -> None:
 
 
 def check_powers(given: Iterable[str]) -> tuple[str, ...]:
-    """What advice may do, each once and in one order; an empty list: nothing."""
+    """What advice may do, each permission once and in a fixed order; an empty list: nothing."""
     return tuple(FIELD_BY_KEY["advice"].checked(given))

@@ -30,7 +30,7 @@ LIMIT_MS_MIN = 1_000  # a limit below one second would let a hint turn an endpoi
 CATCH_UP_MAX = 100
 DESCRIPTION_MAX = 10_000
 RUNBOOK_MAX = 2_000  # a message on a phone has room for no more
-LOST_WORKERS_MAX = 5  # in a row; then the endpoint is parked: it may be what kills them
+LOST_WORKERS_MAX = 5  # consecutive; then the endpoint is parked, because it may be the cause
 
 
 class BackoffPolicy(StrEnum):
@@ -103,11 +103,11 @@ class RefusedAdvice(Struct, frozen=True):
 
 
 class EndpointConfig(Struct, frozen=True):
-    """What the owner of an endpoint decides. This is the one place that lists the fields, with those of its kind.
+    """The configuration of an endpoint. This is the one place that lists the fields, with those of its kind.
 
     A new field is a line here (or there), a column in two migrations, a control in the web form, and the code that uses
-    it. Doors, rows, checks and reference pages follow from the description. Before `check_config` values may be raw:
-    a policy may be any text, header values and the query string of the URL are plain.
+    it. Interfaces, rows, checks and reference pages follow from the description. Before `check_config` values may be
+    raw: a policy may be any text, header values and the query string of the URL are plain.
     """
 
     name: Annotated[str, About("Name, unique in the tenant.", examples=("health",))]
@@ -180,7 +180,7 @@ class EndpointConfig(Struct, frozen=True):
     ] = POWERS
     retry: Annotated[
         RetryPolicy | None,
-        About("Further attempts at a slot that failed, before the failure counts. Left out: none."),
+        About("Further attempts at a slot that failed, before the failure counts. Default: none."),
     ] = None
     once_at: Annotated[
         datetime | None,
@@ -193,19 +193,19 @@ class EndpointConfig(Struct, frozen=True):
     confirm: Annotated[
         str | None,
         About(
-            "How often, and within how long, a failing check is made before it counts as failed.",
+            "How often, and within which time, a failing check is made before it counts as failed.",
             examples=("3 within 20s",),
         ),
     ] = None
     except_calendar: Annotated[
-        str, About("Calendar on whose days no run starts.", key="except", most=NAME_LENGTH_MAX, examples=("holidays",))
+        str, About("Calendar: no run starts on its days.", key="except", most=NAME_LENGTH_MAX, examples=("holidays",))
     ] = ""
     only_calendar: Annotated[
         str,
-        About("Calendar on whose days alone runs start.", key="only", most=NAME_LENGTH_MAX, examples=("trading-days",)),
+        About("Calendar: runs start only on its days.", key="only", most=NAME_LENGTH_MAX, examples=("trading-days",)),
     ] = ""
     shift: Annotated[
-        Shift, About("What happens to a time of cron on an excluded day: skip, or move it to the next or previous day.")
+        Shift, About("What happens to a cron time on an excluded day: skip, or move it to the next or previous day.")
     ] = Shift.SKIP
 
 
@@ -234,13 +234,13 @@ def _of_kinds() -> dict[str, ConfigField]:
 
 
 def _all_fields() -> tuple[ConfigField, ...]:
-    """All fields in the order of the doors: name, kind, url, schedule, request, fields of other kinds."""
+    """All fields in the order of the interfaces: name, kind, url, schedule, request, fields of other kinds."""
     (name, *others), (url, *call) = _SHARED, _of_kinds().values()
     return (name, KIND_FIELD, url, *others, *call)
 
 
 CONFIG_FIELDS = _all_fields()
-SETTINGS = tuple(field for field in CONFIG_FIELDS if field.key not in ("name", "url", *PAIRS))  # as every door has them
+SETTINGS = tuple(field for field in CONFIG_FIELDS if field.key not in ("name", "url", *PAIRS))  # of all interfaces
 _OF_CALLS = frozenset("at retry confirm misfire max_lateness on_lost_worker description".split())
 CALL_FIELDS = tuple(  # what a call has besides its URL and headers
     field for field in SETTINGS if DEFAULT_KIND in field.kinds or field.key in _OF_CALLS
@@ -260,7 +260,7 @@ C = TypeVar("C", bound="EndpointConfig")
 
 
 def fields_of(config: EndpointConfig) -> tuple[ConfigField, ...]:
-    """The fields that an endpoint of this kind has, in the order of the doors; `kind` is the second."""
+    """The fields that an endpoint of this kind has, in the order of the interfaces; `kind` is the second."""
     kind = kind_of(config.action).name
     own = _OF_KIND.get(kind, {})
     return tuple(own.get(field.key, field) for field in CONFIG_FIELDS if not field.kinds or field.key in own)
@@ -288,9 +288,9 @@ def new_config(name: str, given: Mapping[str, object]) -> EndpointConfig:
 
 
 def with_inputs(config: C, given: Mapping[str, object]) -> C:
-    """The configuration with inputs by key; None sets a field back to its default. A mapping changes a part of a group.
+    """The configuration with inputs by key; None restores a field's default. A mapping changes a part of a group.
 
-    A schedule of one kind replaces one of another. Another kind of endpoint starts from its own defaults, and needs its
+    A schedule of one kind replaces one of another. Another kind of endpoint starts with its defaults, and needs its
     required fields.
     """
     inputs = dict(given)
@@ -357,16 +357,16 @@ class Endpoint(EndpointConfig, frozen=True):
     id: str = ""
     tenant_id: str = ""
     job_id: str = ""
-    host: str = ""  # `host:port` of the action, for the cap on concurrent calls to one host; its id if it calls none
+    host: str = ""  # `host:port` of the action, for the limit per host; the endpoint's id if it calls no host
     created_at: datetime = EPOCH
     updated_at: datetime = EPOCH
     version: int = 1  # of the configuration; +1 with every edit
     archived_at: datetime | None = None
     managed_by: str = ""  # the configuration source that describes it; "": people alone do
     call_key: str | None = None  # of a call: a single run that a program asked for
-    days: str = ""  # the days that its calendars allow, as `open_days` encodes them; "": it has no calendars
+    days: str = ""  # the days that its calendars allow, encoded as in `open_days`; "": it has no calendars
 
-    # What stops it from running at all.
+    # The reasons not to run at all.
     job_active: bool = True
     parked_at: datetime | None = None
     parked_reason: str = ""
@@ -387,7 +387,7 @@ class Endpoint(EndpointConfig, frozen=True):
     trail: str = "[]"  # JSON
     manual_at: datetime | None = None  # a requested run that waits for its turn
 
-    # The slot in hand, or owed (taken over, released, caught up), and who holds it.
+    # The slot in progress, or owed (taken over, released, caught up), and its worker.
     slot_at: datetime | None = None
     trigger: RunTrigger = RunTrigger.SCHEDULE
     attempt: int = 0
@@ -406,13 +406,13 @@ class Endpoint(EndpointConfig, frozen=True):
     ran_from_at: datetime | None = None
     ran_until_at: datetime | None = None
 
-    # Who may end a pause depends on who set it; "" is a pause of unknown origin, which advice may end.
+    # Who may end a pause depends on its author; "" is a pause of unknown origin, which advice may end.
     pause_author: str = ""
     advice_may_resume: bool = False  # a person paused it, and lets advice end the pause
     refused_advice: RefusedAdvice | None = None
 
-    failed_attempts: int = 0  # of the slot in hand, by a result; lost workers are not counted
-    waiting: CallbackWait | None = None  # the run in hand was accepted by its target, and a callback ends it
+    failed_attempts: int = 0  # of the slot in progress, by a result; lost workers are not counted
+    waiting: CallbackWait | None = None  # the target accepted the run in progress, and a callback ends it
 
     @property
     def is_running(self) -> bool:

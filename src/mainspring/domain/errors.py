@@ -9,13 +9,13 @@
     ├── QuotaExceeded      ask for less, or for a higher quota (quota, limit)
     ├── NotAuthenticated   say who you are
     │   └── CodeRequired   send your second factor too         (factors, passkey)
-    ├── Forbidden          ask somebody who may                (scope)
-    ├── TooManyRequests    wait, then try again                (retry_after_s)
-    ├── StoreUnavailable   wait and try again
+    ├── Forbidden          ask a user who has the scope        (scope)
+    ├── TooManyRequests    wait, then retry                    (retry_after_s)
+    ├── StoreUnavailable   wait, then retry
     └── Misconfigured      the operator changes a setting      (setting)
         └── NoDatabase     start it once: a command that only reads creates none
 
-A message has three parts: what happened, with the value; the rule; the way out.
+A message has three parts: what happened, with the value; the rule; the fix.
 """
 
 from mainspring.domain.suggestion import SAME, nearest
@@ -57,11 +57,11 @@ class Conflict(MainspringError):
 
 
 class AdviceRefused(Conflict):
-    """Advice tried to change what a person set, or what the endpoint does not leave to advice."""
+    """Advice tried to change what a person set, or what the endpoint does not allow advice to change."""
 
 
 class Outdated(MainspringError):
-    """The object changed since it was read, and the caller asked to be protected against that."""
+    """The object changed since it was read, and the caller requested protection against that."""
 
     code = "outdated"
 

@@ -1,4 +1,4 @@
-"""The words by which people read states, events and error codes. Each is written here once.
+"""Labels of states, events and error codes for people. Each is written here once.
 
 The API's document carries them as `x-labels`, and the web UI takes them from there: `make docs` writes
 `web/src/words/labels.json`. Labels of states are sentences; all others are phrases.

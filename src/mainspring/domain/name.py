@@ -2,7 +2,7 @@
 
 A name is stored in Unicode NFC, so two spellings of `é` are one name and uniqueness holds. Refused: characters that
 cannot be stored (NUL, lone surrogates), that reorder or break the line (bidi controls, line breaks) or are invisible,
-and names in the form of an id of the same kind. Spaces inside, letters of any script and emoji are allowed.
+and names in the form of an id of the same kind. Inner spaces, emoji and all scripts are allowed.
 """
 
 import re

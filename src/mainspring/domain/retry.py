@@ -1,7 +1,7 @@
-"""What an endpoint does about a failed attempt: the settings `retry` and `confirm`, and the delays they ask for. Pure.
+"""The settings `retry` and `confirm`: which failed attempts are retried, and after which delay. Pure.
 
-An attempt that is tried again is not a result. Backoff, alerts, rules and health see the last attempt of a slot only.
-Confirmations come first, retries follow. A call that was not sent and an internal error are never tried again.
+An attempt that is retried is not a result. Backoff, alerts, rules and health see the last attempt of a slot only.
+Confirmations come first, retries follow. A call that was not sent and an internal error are never retried.
 """
 
 import re
@@ -30,7 +30,7 @@ _CONFIRM: Final = re.compile(r" *([0-9]{1,3}) +within +(.+)", re.ASCII)
 
 
 class RetryPolicy(Struct, frozen=True, omit_defaults=True):
-    """How often and when a failed attempt is made again within its slot."""
+    """How often and when a failed attempt is retried within its slot."""
 
     attempts: Annotated[
         int, About("How many attempts a slot has, including the first. 1: no retry.", least=1, most=ATTEMPTS_MAX)
@@ -54,12 +54,12 @@ class RetryPolicy(Struct, frozen=True, omit_defaults=True):
     ] = ("timeout", "connect", "5xx", "rate_limit")
 
     def delay_after(self, retries: int) -> int:
-        """The delay after so many retries of the slot, in milliseconds."""
+        """The delay after this many retries of the slot, in milliseconds."""
         return min(self.delay_ms * int(self.factor**retries), self.max_delay_ms)
 
 
 class Confirmation(Struct, frozen=True):
-    """A failing check is made so often within so long before it counts as failed."""
+    """How often and for how long a failing check is repeated before it counts as failed."""
 
     times: int
     within_ms: int
@@ -94,13 +94,13 @@ def read_confirm(text: str) -> Confirmation:
 
 
 def confirm_text(text: str) -> str:
-    """The same in one form."""
+    """The setting in its normal form."""
     confirm = read_confirm(text)
     return f"{confirm.times} within {format_duration(confirm.within_ms)}"
 
 
 def cause_of(outcome: Outcome) -> str | None:
-    """Which of RETRY_CAUSES a failure is; None if trying again cannot help: nothing was sent, or Mainspring failed."""
+    """Which of RETRY_CAUSES a failure is; None if a retry cannot help: nothing was sent, or Mainspring failed."""
     if outcome.status is RunStatus.BLOCKED or outcome.error_code in THROWN:
         return None
     if outcome.status is RunStatus.TIMEOUT:

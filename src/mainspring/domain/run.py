@@ -42,7 +42,7 @@ class RunStatus(StrEnum):
 
 
 ENDED_BY_CALL = (RunStatus.SUCCESS, RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED)
-# A result of the endpoint itself; `missed` only where no ping arrived, and not where no worker could run a slot.
+# A result of the endpoint itself; `missed` only if no ping arrived, and not if no worker could run a slot.
 WITH_RESULT = (*ENDED_BY_CALL, RunStatus.MISSED)
 PINGED = "ping"  # the worker of runs that pings start and end
 CALLBACK = "callback"  # the worker of runs that wait for a callback
@@ -79,7 +79,7 @@ Condition = Annotated[
 ]
 
 
-Literal = Annotated[bool, About("Whether texts are sent as they are: {{ is not a template.")]
+Literal = Annotated[bool, About("Whether texts are sent unchanged, without templates.")]
 
 
 class Action(Struct, frozen=True):
@@ -200,7 +200,7 @@ class Request(Struct, frozen=True):
     signing_place: str = ""  # encryption context of those keys; "": the tenant's signing keys
     hidden: tuple[str, ...] = ()  # secret parts of the URL, redacted from the response like secret headers
     started_at: datetime | None = None  # of a run whose deadline has passed: when it began
-    wants_certificate: bool = False  # whether the outcome describes the certificate, also if its action reads none
+    wants_certificate: bool = False  # whether the outcome describes the certificate, even if its action reads none
     run_id: str = ""  # the run that a callback ends; "": a test or a step of a workflow, which none does
     endpoint: str = ""  # its name, for templates
     job: str = ""

@@ -76,7 +76,7 @@ ESCAPE: Final = 'write {{ "{{" }} for the braces themselves, or set literal to s
 
 
 class TemplateFault(Exception):
-    """Why a template has no text: the field, the expression and the reason."""
+    """Why a template cannot be filled in: the field, the expression and the reason."""
 
     def __init__(self, field: str, expression: str, words: str) -> None:
         super().__init__(f"{field}: {{{{ {expression} }}}} {words}" if expression else f"{field}: {words}")
@@ -93,7 +93,7 @@ class PastRun(Struct, frozen=True):
 
 
 class TemplateFacts(Struct, frozen=True):
-    """What the templates of one call read. The same for every attempt at a slot, except for `attempt`."""
+    """The values that the templates of one call read. The same for every attempt at a slot, except for `attempt`."""
 
     slot_at: datetime
     slot_id: str
@@ -326,7 +326,7 @@ def _wrong(expression: str) -> str:
     if returns in _NOT_TEXT:
         return f"gives a value of type {returns.lower()}, which is not text; convert it with string() or int()"
     if not shape_of(expression).names.isdisjoint(PAST):
-        return ""  # what a response contains is known when it has arrived
+        return ""  # the content of a response is unknown until it has arrived
     try:
         Evaluation(_SAMPLE)._value(expression)
     except ValueError as fault:

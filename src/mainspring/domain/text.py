@@ -26,7 +26,7 @@ _ACTING = re.compile(
 def check_text(text: str, field: str, most: int, *, is_payload: bool = False) -> str:
     """Free text, NFC: at most `most` characters, no NUL and no lone surrogate (PostgreSQL stores neither).
 
-    Text for people has line breaks and tabs but no other control characters; a payload goes out as it is.
+    Text for people has line breaks and tabs but no other control characters; a payload is sent unchanged.
     """
     if len(text) > most:
         raise InvalidInput(

@@ -1,7 +1,7 @@
 """The settings of endpoints, jobs, alerts, webhooks and connections as API, MCP and documents take them.
 
-Each model is made from the description of the fields in the domain. The doors add what each of them writes in its own
-way, such as the headers of an endpoint. The domain checks values, with the same message at every door.
+Each model is made from the description of the fields in the domain. The interfaces add what each of them writes in its
+own way, such as the headers of an endpoint. The domain checks values, with the same message in all interfaces.
 """
 
 from types import GenericAlias
@@ -47,7 +47,7 @@ class GroupInputs(SentInputs):
 
 
 def input_field(field: ConfigField) -> tuple[Any, Any]:
-    """The type of a field as an input, and how it is described. Left out, it stays; null is its default."""
+    """The type of a field as an input, and its description. A missing input keeps the value; null is the default."""
     if field.kind is FieldKind.GROUP:
         type_: Any = _group(field)
     else:
@@ -79,7 +79,7 @@ def _group(field: ConfigField) -> type[SentInputs]:
 
 
 def described(fields: tuple[ConfigField, ...], key: str, *, default: Any = ...) -> Any:
-    """The description of a field that a door declares itself, because there it is required or has another type."""
+    """The description of a field that an interface declares itself, being required or of another type there."""
     (field,) = (each for each in fields if each.key == key)
     max_length = _items_max(field) if field.kind in LISTS else None
     return Field(default=default, description=field.sentence, examples=_examples(field), max_length=max_length)

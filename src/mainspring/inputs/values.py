@@ -10,7 +10,7 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.domain.instant import FOREVER, rfc3339
 from mainspring.domain.name import shown
 
-TEXT_MAX = 1_000_000  # shorter limits are the domain's, with better messages
+TEXT_MAX = 1_000_000  # shorter limits are the domain's, which has better messages
 
 
 def _storable(text: str) -> str:
@@ -23,7 +23,7 @@ def _duration(value: object) -> object:
     if value is None:
         return value
     try:
-        return parse_duration_ms(value, field="", min_ms=0)  # the place is named before the message
+        return parse_duration_ms(value, field="", min_ms=0)  # the field is named before the message
     except InvalidInput as fault:
         raise ValueError(str(fault)) from None
 

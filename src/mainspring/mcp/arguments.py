@@ -1,4 +1,4 @@
-"""Arguments that tools share, each with its meaning and an example: an assistant reads no other documentation."""
+"""Arguments that tools share, each with its meaning and an example: an assistant has no other documentation."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated

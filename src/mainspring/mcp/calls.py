@@ -1,4 +1,4 @@
-"""Tools for calls: an assistant asks for one call at a time."""
+"""Tools for calls: an assistant requests one call at a time."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -34,7 +34,7 @@ class CallLater(CallSettings, Arguments):
 async def call_later(visit: ToolCaller, wanted: CallLater) -> JsonObject:
     """Call a URL once, at a time such as `2030-01-31T08:00:00Z` or `in 10m`; without `at`, now.
 
-    The answer has the id of the call. why, list_runs and archive_endpoint take it: archiving cancels the call.
+    Returns the id of the call. why, list_runs and archive_endpoint accept it: archiving cancels the call.
     """
     inputs = {"at": timedelta(0)} | {key: value for key, value in wanted.sent().items() if value is not None}
     inputs["headers"] = tuple(

@@ -238,8 +238,8 @@ async def get_endpoint(visit: ToolCaller, wanted: OneEndpoint) -> JsonObject:
 async def create_endpoint(visit: ToolCaller, wanted: CreateEndpoint) -> JsonObject:
     """Create an endpoint: what to call, and either an interval or a cron expression. Its first run is planned at once.
 
-    Kind `http`, the default, calls a URL; the other kinds have fields of their own. check_endpoint tries the call
-    before anything is stored. Texts may have templates such as {{ date(slot.time, "Europe/Berlin") }}; with dry_run,
+    Kind `http`, the default, calls a URL; the other kinds have other fields. check_endpoint tries the call before
+    anything is stored. Texts may have templates such as {{ date(slot.time, "Europe/Berlin") }}; with dry_run,
     `templates` shows them filled in for the first run.
     """
     desk = visit.desk_for(wanted.dry_run)
@@ -250,7 +250,7 @@ async def create_endpoint(visit: ToolCaller, wanted: CreateEndpoint) -> JsonObje
 
 @box.tool(Scope.WRITE, repeats=True)
 async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> JsonObject:
-    """Change what is given about an endpoint, and nothing else; the answer says what changed, moved runs included."""
+    """Change the given settings of an endpoint and nothing else; the result lists the changes, including moved runs."""
 
     def edited(old: EndpointConfig) -> EndpointConfig:
         return apply_arguments(old, wanted, wanted.name, wanted.url)
@@ -259,7 +259,7 @@ async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> JsonObject:
 
 
 class PingUrlArguments(ChangeEndpoint):
-    rotate: Annotated[bool, Field(description="true: create another URL; the present one ends at once.")] = False
+    rotate: Annotated[bool, Field(description="true: replace the URL; the present one becomes invalid.")] = False
     revoke: Annotated[bool, Field(description="true: end the URL; pings are refused until another is created.")] = False
 
 
@@ -329,7 +329,7 @@ async def pause_endpoint(visit: ToolCaller, wanted: PauseEndpoint) -> JsonObject
 
 @box.tool(Scope.RUN, repeats=True, calls_out=True)
 async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> JsonObject:
-    """Ask the scheduler to run an endpoint now. The schedule keeps its cadence; list_runs shows the run once it began.
+    """Ask the scheduler to run an endpoint now. The schedule keeps its cadence; list_runs then shows the run.
 
     While the endpoint runs, one more run is queued; further requests join it. With `wait`, `run` has the result, or
     null if the run has not finished by then.

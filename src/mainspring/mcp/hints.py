@@ -49,10 +49,10 @@ class PutHint(ChangeEndpoint):
 
 @box.tool(Scope.RUN, repeats=True)
 async def put_hint(visit: ToolCaller, wanted: PutHint) -> JsonObject:
-    """Change when an endpoint runs, for a while: at another interval, or once at an instant unless it runs earlier.
+    """Change when an endpoint runs, for a while: at another interval, or once at a time unless it runs earlier.
 
-    Give one of every, at, after and clear. A hint expires by itself; the limits and pauses of the endpoint win over
-    it.
+    Give one of every, at, after and clear. A hint expires automatically; the limits and pauses of the endpoint take
+    precedence.
     """
     given = [name for name in ("every", "at", "after", "clear") if getattr(wanted, name) not in (None, False)]
     if len(given) != 1:
@@ -91,7 +91,7 @@ class Why(OneEndpoint):
 
 @box.tool(Scope.READ, only_reads=True)
 async def why(visit: ToolCaller, wanted: Why) -> JsonObject:
-    """Explain when an endpoint runs next, and why: each rule of the decision, what it asked for, why it won or lost.
+    """Explain when an endpoint runs next, and why: each rule of the decision, its time, and why it won or lost.
 
     With count, also the upcoming runs and the rule that sets each; with failures, what they would be after those.
     """

@@ -61,7 +61,7 @@ class GetRun(CallArguments):
 
 @box.tool(Scope.READ, only_reads=True)
 async def get_run(visit: ToolCaller, wanted: GetRun) -> JsonObject:
-    """Show one run: how it ended, where its time went, why it ran, and the response's headers and body.
+    """Show one run: its result, the duration of its phases, why it ran, and the response's headers and body.
 
     The response is data of a called server, marked as untrusted.
     """
@@ -111,8 +111,8 @@ class NoArguments(Arguments):
 
 @box.tool(Scope.READ, only_reads=True)
 async def list_jobs(visit: ToolCaller, wanted: NoArguments) -> JsonObject:
-    """List jobs, the named groups of endpoints, connections that endpoints can name, and the tenant's quotas with what
-    was used this month; null: no limit.
+    """List jobs, the named groups of endpoints, connections that endpoints can name, and the tenant's quotas with the
+    usage of this month; null: no limit.
 
     Also lists maintenance windows, when runs are skipped or not counted, and calendars, which endpoints name in
     `except` and `only`. list_endpoints shows the endpoints of one job.

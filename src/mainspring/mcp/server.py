@@ -1,7 +1,7 @@
 """The MCP server, independent of the transport; each request is authenticated.
 
 It is the package's plain server, not its `MCPServer`, which configures the logging of the whole process, words errors
-for programmers, and offers every tool to everyone. Here a principal sees the tools that its scopes allow.
+for programmers, and offers every tool to everyone. Here a principal sees only the tools that its scopes allow.
 """
 
 from collections.abc import Callable
@@ -95,7 +95,7 @@ def make_server(host: ServerDependencies) -> Server[Any]:
     )
 
 
-@cache  # a schema takes milliseconds, and the package asks for all of them at every call of a tool
+@cache  # a schema takes milliseconds, and the package requests all of them at every call of a tool
 def _declared(tool: Tool[Any]) -> types.Tool:
     return types.Tool(
         name=tool.name,

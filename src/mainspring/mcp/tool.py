@@ -57,7 +57,7 @@ A = TypeVar("A", bound=Arguments)
 
 
 class Tool(Struct, Generic[A], frozen=True):
-    """`only_reads` changes nothing; `destroys` cannot be undone; `repeats` may be called twice to the same effect;
+    """`only_reads` changes nothing; `destroys` cannot be undone; `repeats` may be called twice with the same effect;
     `calls_out` sends a request to another server.
     """
 
@@ -113,7 +113,7 @@ async def answer(
         return ToolResult(await tool.work(visit(), _read(tool, given)))
     except MainspringError as fault:
         return _refusal(fault)
-    except Exception:  # outermost handler of this door: one call must not end the session of others
+    except Exception:  # outermost handler of this interface: one call must not end the session of others
         log.exception("tool failed", tool=name)
         return _refusal(MainspringError("internal error; see the server log"))
 
@@ -159,7 +159,7 @@ def _in_words(fault: ErrorDetails, known: tuple[str, ...]) -> str:
     if fault["type"] == "extra_forbidden":
         near = did_you_mean(name, known) or f"; known arguments: {', '.join(known) or 'none'}"
         return f"unknown argument {name!r}{near}"
-    if fault["loc"][0] in SECRET:  # nothing of a secret goes back, not even to whoever sent it
+    if fault["loc"][0] in SECRET:  # a secret is never returned, not even to its sender
         return f"argument {name!r} is not as it should be; it maps names of headers to their values, which are text"
     if fault["type"] == "value_error":
         return f"argument {name!r}: {validation_message(fault['type'], fault['msg'], {})}"

@@ -1,4 +1,4 @@
-"""All tools by name, in the order in which an assistant reads them. Few: each one costs attention."""
+"""All tools by name, in the order in which an assistant reads them. Few, because each one uses up its attention."""
 
 from typing import Any
 

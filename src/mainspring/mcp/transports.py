@@ -1,8 +1,8 @@
 """Transports of the server: standard input and output as one fixed principal, or HTTP with a key per request.
 
 Over HTTP every request is authenticated again, so a revoked key is refused at once. A session belongs to the key it was
-opened with; for any other key it does not exist. The MCP package is imported at the first request: a start should not
-pay a second for what it may never need.
+opened with; for any other key it does not exist. The MCP package is imported at the first request, because the import
+takes a second and many processes never need it.
 """
 
 import asyncio
@@ -152,12 +152,12 @@ class WebDoor:
         from mainspring.mcp.server import ServerDependencies, make_server
 
         server = make_server(ServerDependencies(_principal_of, self._desk, self._caller))
-        # The middleware of the API limits bodies, to less than this package does.
+        # The middleware of the API has a lower limit for bodies than this package.
         return StreamableHTTPSessionManager(server, max_sessions=SESSIONS_MAX, session_idle_timeout=IDLE_S)
 
 
 class _Answer:
-    """Knows whether a response has begun as a stream, which can be ended in words."""
+    """Knows whether a response has begun as a stream, which can be ended with a message."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

@@ -51,7 +51,7 @@ async def add_user(
     place: tuple[str, Role] | None = None,
     proof: Proof = Proof.OPERATOR,
 ) -> Invitation:
-    """Creates a user. Without a password the user gets a link to set one. `proof` says who vouches for the address."""
+    """Creates a user. Without a password the user gets a link to set one. `proof` says what verified the address."""
     email = check_email(email)
     password_hash = "" if password is None else await hasher.hash_password(check_password(password, email))
     now = await desk.stores.schedule.now()

@@ -44,8 +44,8 @@ from mainspring.operations.subscriptions import (
 from mainspring.ports.notifications import Messenger
 from mainspring.ports.outbound import Caller
 
-CHECKED = ("failures", "cooldown", "during_quiet", "description")  # by their bounds alone
-CONNECTION = "connection:"  # begins a destination that is a path of a connection
+CHECKED = ("failures", "cooldown", "during_quiet", "description")  # checked by their limits only
+CONNECTION = "connection:"  # the beginning of a destination that is a path of a connection
 Messengers = Mapping[DestinationKind, Messenger]
 
 

@@ -1,9 +1,9 @@
-"""Operations on calendars: named sets of days on which endpoints run, or do not.
+"""Operations on calendars: named sets of days on which endpoints run or do not run.
 
-An endpoint carries the days that its calendars allow, so a change of a calendar is written into its endpoints and they
-are planned again (`renew_endpoints`). Both sides look again after they have written: a calendar at its endpoints, an
-endpoint at its calendars. So no order of concurrent writes leaves an endpoint with old days. What a stopped process
-left undone, and the days of another year, are the janitor's (`extend_calendars`).
+An endpoint stores the days that its calendars allow, so a change of a calendar is written into its endpoints and they
+are planned again (`renew_endpoints`). Both sides check again after they have written: a calendar its endpoints, an
+endpoint its calendars. So endpoints never keep old days, regardless of the order of concurrent writes. The janitor
+completes the work of a stopped process and adds the days of another year (`extend_calendars`).
 """
 
 import asyncio
@@ -207,7 +207,7 @@ async def _extend(desk: Desk, now: datetime) -> None:
 
 
 async def found_days(desk: Desk, config: CalendarConfig, now: datetime) -> tuple[FoundDay, ...]:
-    """The days of holidays and events; parsed in the sandbox, because a text decides how long that takes."""
+    """The days of holidays and events; parsed in the sandbox, because the text determines how long that takes."""
     if not config.holidays and not config.ics:
         return ()
     return await desk.sandbox.call(desk.tenant_id, find_days, config.holidays, config.ics, *years_of(now))

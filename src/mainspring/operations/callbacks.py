@@ -1,6 +1,6 @@
-"""Callbacks: what targets report about the runs that they accepted.
+"""Callbacks: reports of targets about the runs that they accepted.
 
-A token that is used too often is refused before the database is asked. A text that is not a token costs no lookup.
+A token that is used too often is refused before the database is read. A text that is not a token costs no lookup.
 """
 
 import time
@@ -14,11 +14,11 @@ from mainspring.operations.pings import TokenRates
 from mainspring.ports.outbound import Vault
 from mainspring.ports.stores import Stores
 
-WAITING_MAX = 200  # each is a transaction of its own
+WAITING_MAX = 200  # each is a separate transaction
 
 
 class CallbackIntake:
-    """Takes callbacks of all tenants."""
+    """Processes callbacks of all tenants."""
 
     def __init__(
         self, stores: Stores, vault: Callable[[], Vault], monotonic_s: Callable[[], float] = time.monotonic

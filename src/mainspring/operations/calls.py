@@ -1,4 +1,4 @@
-"""Operations on calls: single runs that a program asks for, thousands at once, each by a key.
+"""Operations on calls: single runs that a program requests, thousands at once, each by a key.
 
 A call is an endpoint with a single run. Its name is its id, so `why`, runs and events of it are those of an endpoint.
 A key is taken until its call is removed: the same key twice is one call.
@@ -23,11 +23,11 @@ from mainspring.domain.text import check_text
 from mainspring.operations.context import Desk
 from mainspring.operations.endpoints import checked_config, connection_of, job_named, new_endpoint, tenant_of, with_time
 
-CALLS_AT_ONCE = 2_000  # with 15 values each, what the API takes in one request
+CALLS_AT_ONCE = 2_000  # with 15 values each, the maximum of one API request
 CALLS_STORED_MAX = 1_000_000  # of one tenant
 KEY_MAX = 200
 JOB = "calls"
-TURN_EVERY = 50  # so many take some 10 ms; a process that serves and schedules has other things to do too
+TURN_EVERY = 50  # about 10 ms of work; a process that serves and schedules has other things to do too
 
 
 class CallDraft(Struct, frozen=True):
@@ -39,7 +39,7 @@ class CallDraft(Struct, frozen=True):
 
 class PlacedCall(Struct, frozen=True):
     call: Endpoint
-    is_new: bool  # False: its key was taken, and this is the call that has it
+    is_new: bool  # False: its key was taken, and this is the call with that key
 
 
 async def add_calls(desk: Desk, drafts: Sequence[CallDraft], *, dry_run: bool = False) -> list[PlacedCall]:
@@ -115,7 +115,7 @@ async def find_call(desk: Desk, key_or_id: str) -> Endpoint:
 
 
 async def cancel_call(desk: Desk, key_or_id: str) -> Endpoint:
-    """Cancels a call that waits. One that is running is not interrupted and has no further attempt."""
+    """Cancels a waiting call. A running call is not interrupted and has no further attempt."""
     call = await find_call(desk, key_or_id)
 
     def act(each: Endpoint, now: datetime) -> Change:

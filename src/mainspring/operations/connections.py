@@ -106,7 +106,7 @@ async def delete_connection(desk: Desk, name_or_id: str) -> Connection:
 
 
 async def connection_users(desk: Desk, connection: Connection) -> list[ConnectionUser]:
-    """What calls through a connection, by kind and name; of a workflow, its newest version counts."""
+    """What calls through a connection, by kind and name. For a workflow, its newest version counts."""
     newest = await desk.stores.flows.workflows.versions(desk.tenant_id, None)
     workflows = [
         ConnectionUser("workflow", each.workflow.name, each.workflow.name)
@@ -207,7 +207,7 @@ def told(
     fields: Sequence[str] = (),
     **others: object,
 ) -> Event:
-    """Names what changed, never a value: an event is shown to everyone who may read."""
+    """The names of changed fields, never values: every user who may read sees events."""
     data: dict[str, object] = {"connection": connection.id, "name": connection.name, **others}
     if fields:
         data["fields"] = list(fields)

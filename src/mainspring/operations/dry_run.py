@@ -1,7 +1,7 @@
 """Check a change without making it: a desk at which every operation runs as usual, and nothing is written.
 
-The effect on an endpoint is computed by the same functions with the store's now, and later reads at the same desk see
-it; the database does not. Name conflicts are reported as by the store. Other changes may of course be written before
+The effect on an endpoint is computed by the same functions with the store's now, and later reads at the same desk
+return it; the database is unchanged. Name conflicts are reported as by the store. Other changes may be written before
 the real request.
 """
 

@@ -1,6 +1,6 @@
 """Operations on endpoints: one function per verb.
 
-The doors parse and format; the rules are here and in the domain. Every function works within one tenant.
+The interfaces parse and format; the rules are here and in the domain. Every function works within one tenant.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -159,7 +159,7 @@ async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[EndpointConfig
     def act(old: Endpoint, at: datetime) -> Change:
         if old.version != found.version:
             raise _EditedMeanwhile
-        config = checked if job is not None else replace(checked, job=old.job)  # the job may have another name by now
+        config = checked if job is not None else replace(checked, job=old.job)  # it may be renamed by now
         edited = replace(moved(configured(old, config, pairs, query), host, job), days=days)
         return changes.edit(old, edited, at, desk.actor, desk.cron)
 
@@ -168,7 +168,7 @@ async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[EndpointConfig
 
 
 def moved(endpoint: Endpoint, host: str, job: Job | None) -> Endpoint:
-    """The endpoint at its host and in its job; None: in the job that it is in."""
+    """The endpoint with its host and its job; None: in its present job."""
     if job is None:
         return replace(endpoint, host=host)
     return replace(endpoint, host=host, job_id=job.id, job=job.name, job_active=job.status is JobStatus.ACTIVE)
@@ -343,7 +343,7 @@ async def record_refused_command(desk: Desk, name: str, refused: CommandRefused)
 
 
 def created_data(endpoint: Endpoint) -> dict[str, object]:
-    """What the event of a new endpoint says about it."""
+    """The data of the event of a new endpoint."""
     kind = kind_of(endpoint.action)
     if kind is HTTP:
         return {"name": endpoint.name, "url": url_of(endpoint.action)}

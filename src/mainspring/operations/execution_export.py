@@ -77,7 +77,7 @@ async def _chain(desk: Desk, execution: Execution, as_operator: bool) -> tuple[l
 async def _unheld(desk: Desk, execution: Execution) -> str:
     """Why no tick holds its end. Retention always keeps one that does, so the chain was modified."""
     start = await desk.stores.flows.logs.chain_start(execution.partition)
-    gone = f"; those up to tick {start.tick}, signed at {rfc3339(start.signed_at)}, are gone" if start else ""
+    gone = f"; those up to tick {start.tick}, signed at {rfc3339(start.signed_at)}, were removed" if start else ""
     return (
         f"no existing tick holds its last turn{gone}: document and log are consistent, but nothing signs "
         f"them; `mainspring execution verify {execution.id}` shows what is missing; restore it from an "

@@ -2,7 +2,7 @@
 
     1 walk     the ticks, and compare them with the signed checkpoints: stored ones, and those kept elsewhere
     2 compare  every existing execution with what the ticks record: its log, its row, its state
-    3 miss     executions in the ticks that are gone although no tick records their removal
+    3 miss     executions of the ticks that do not exist although no tick records their removal
 
 Tickers write meanwhile: if something seems wrong, newer ticks are walked first. Hashes and signatures are checked in a
 thread, page by page.

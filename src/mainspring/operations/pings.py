@@ -1,7 +1,7 @@
-"""Pings: the URL of a heartbeat, and what arrives at it.
+"""Pings: the URL of a heartbeat, and the pings that arrive.
 
-Pings that arrive together share a transaction, so a flood costs the database a few of them a second. A token that sends
-too often is refused before the database is asked. An unknown token costs one lookup by an index.
+Pings that arrive together share a transaction, so a flood causes a few transactions a second. A token that sends
+too often is refused before the database is read. An unknown token costs one lookup by an index.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class PingAddress(Struct, frozen=True):
 
 
 async def read_ping_url(desk: Desk, name_or_id: str) -> PingAddress:
-    """The ping URL, if there is one; endpoints of other kinds have none."""
+    """The ping URL, if it exists; endpoints of other kinds have none."""
     endpoint = await find_endpoint(desk, name_or_id)
     if not endpoint.action.is_expected:
         return PingAddress(endpoint, None)
@@ -55,7 +55,7 @@ async def read_ping_url(desk: Desk, name_or_id: str) -> PingAddress:
 
 
 async def rotate_ping_url(desk: Desk, name_or_id: str) -> PingAddress:
-    """Creates the ping URL, or another one; the one before ends at once."""
+    """Creates or replaces the ping URL; the previous one becomes invalid at once."""
     endpoint = await _find_heartbeat(desk, name_or_id)
     token = ping_token(token_bytes(32))
     now = await desk.stores.schedule.now()
@@ -96,7 +96,7 @@ def _event(desk: Desk, kind: EventType, endpoint: Endpoint, now: datetime) -> Ev
 
 
 class PingIntake:
-    """Takes pings of all tenants and writes those that arrive together in one transaction."""
+    """Processes pings of all tenants and writes those that arrive together in one transaction."""
 
     def __init__(
         self, stores: Stores, monotonic_s: Callable[[], float] = time.monotonic, waiting_max: int = WAITING_MAX
@@ -150,7 +150,7 @@ class PingIntake:
 
 
 class TokenRates:
-    """How often each token was used lately, in this process."""
+    """How often each token was used recently, in this process."""
 
     def __init__(self, monotonic_s: Callable[[], float] = time.monotonic) -> None:
         self._monotonic_s = monotonic_s

@@ -68,7 +68,7 @@ def upcoming(
     failures: int | None = None,
     windows: Sequence[MaintenanceWindow] = (),
 ) -> Iterator[Decision]:
-    """The runs of a preview, one after the other, without an end if its schedule has none."""
+    """The runs of a preview, one by one; without an end if its schedule has none."""
     state = endpoint
     if state.is_open:  # as if its run ended now
         state = replan(replace(state, slot_at=None, claimed_by="", waiting=None), now, cron)

@@ -1,7 +1,7 @@
 """Encrypt query strings of endpoints that were stored in plain text by an earlier version.
 
-Migrations do not have the key, so each process does this when it starts. Such an endpoint is called as before
-meanwhile, and every door already shows its URL with `?••••`.
+Migrations do not have the key, so each process does this when it starts. Meanwhile such an endpoint is called as
+before, and all interfaces already show its URL with `?••••`.
 """
 
 import msgspec

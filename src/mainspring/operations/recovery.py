@@ -17,7 +17,7 @@ def stored_codes(codes: list[str]) -> tuple[str, ...]:
 
 
 def stored_code(code: str) -> str:
-    """The stored digest of a code, however it was typed."""
+    """The stored digest of a code, in any spelling."""
     return digest(code.strip().lower().replace("-", "")[:100])
 
 

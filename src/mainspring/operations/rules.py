@@ -142,7 +142,7 @@ async def _each(documents: Sequence[object], check: Callable[[object, int], Rule
     """All rules checked, each with its number from 1; errors name the rule."""
     rules, faults = [], []
     for number, document in enumerate(documents, 1):
-        await asyncio.sleep(0)  # compiling one takes some milliseconds: others have their turn in between
+        await asyncio.sleep(0)  # compiling one takes some milliseconds: other tasks run in between
         try:
             rules.append(check(document, number))
         except InvalidInput as fault:

@@ -23,7 +23,7 @@ async def find_wait(desk: Desk, endpoint: Endpoint) -> QueueWait | None:
 
 
 async def waiting_of(desk: Desk, run: Run) -> CallbackWait | None:
-    """How far a run is that waits for its callback; None: it does not wait for one."""
+    """The progress of a run that waits for its callback; None: it does not wait for one."""
     if run.status is not RunStatus.RUNNING:
         return None
     endpoint = await desk.stores.endpoints.endpoint(desk.tenant_id, run.endpoint_id)

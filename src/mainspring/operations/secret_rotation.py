@@ -79,7 +79,7 @@ async def seal_again(desk: Desk) -> Resealed:
 async def settle_key(desk: Desk, key_id: str, values: int) -> None:
     """Makes `key_id` the key of this installation: a process without it is refused.
 
-    What was made with keys derived from earlier ones stays verifiable by what is kept of them.
+    Data signed with keys derived from earlier ones stays verifiable by what is kept of those keys.
     """
     await desk.stores.upkeep.put_installation(RETIRED_KEYS, desk.vault.retired())
     await desk.stores.upkeep.put_installation(SECRET_KEY_ID, key_id)

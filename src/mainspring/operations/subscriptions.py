@@ -78,7 +78,7 @@ async def find_delivery(desk: Desk, delivery_id: str) -> Delivery:
 
 
 async def redeliver(desk: Desk, delivery_id: str) -> Delivery:
-    """Sends a finished delivery once more, with the same id, starting from the first attempt."""
+    """Sends a finished delivery again, with the same id, starting from the first attempt."""
     found = await find_delivery(desk, delivery_id)
     again = await desk.stores.subscriptions.redeliver(desk.tenant_id, found.id)
     if again is None:

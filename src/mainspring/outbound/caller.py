@@ -1,4 +1,4 @@
-"""Choose the caller of a run by the kind of its endpoint. The one exit of a process for what endpoints do."""
+"""Choose the caller of a run by the kind of its endpoint. All calls of endpoints leave a process here."""
 
 from collections.abc import Coroutine, Mapping
 from typing import Any
@@ -38,7 +38,7 @@ class KindCaller:
 
     def call(self, request: Request) -> Coroutine[Any, Any, Outcome]:
         if request.started_at is not None and not request.action.is_expected:
-            return self._http.judge(request.started_at)  # nothing is called, also if an edit changed the kind meanwhile
+            return self._http.judge(request.started_at)  # nothing is called, even if an edit changed the kind meanwhile
         return self._fill_in_and_call(request) if request.action.templated else self._call(request)
 
     async def _fill_in_and_call(self, request: Request) -> Outcome:

@@ -39,7 +39,7 @@ Settings = tuple[tuple[int, object], ...]
 
 
 class NotAttached(Exception):
-    """The call cannot be made; carries its outcome."""
+    """The call cannot be made; `outcome` is its result."""
 
     def __init__(self, status: RunStatus, code: str, error: str, spent_us: int = 0) -> None:
         super().__init__(error)
@@ -178,7 +178,7 @@ class Connector:
                 value = basic(config.username, secret)
                 return replace(plain, lines=(header_line("Authorization", value),), secrets=(secret, value))
             case Auth.DIGEST:
-                # On a connection of its own: a kept one that breaks could have the answered challenge sent twice.
+                # On a new connection: on a kept one that breaks, the answered challenge could be sent twice.
                 settings: Settings = (
                     (pycurl.HTTPAUTH, pycurl.HTTPAUTH_DIGEST),
                     (pycurl.USERNAME, config.username.encode()),

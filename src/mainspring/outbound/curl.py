@@ -37,7 +37,7 @@ ENTRIES_MAX = 4_096
 LARGE_BODY_BYTES = 65_536  # a pooled handle must not keep more than this
 
 
-# A certificate is only seen in a handshake of its own: not on a kept connection, and not in a resumed session.
+# A certificate is only seen in a full handshake: not on a kept connection, and not in a resumed session.
 READ_CERTIFICATE: tuple[tuple[int, object], ...] = (
     (pycurl.OPT_CERTINFO, 1),
     (pycurl.FRESH_CONNECT, 1),

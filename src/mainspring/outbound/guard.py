@@ -5,8 +5,8 @@ answer between two lookups (rebinding) gains nothing. The table is our own, beca
 global between Python releases; its answer is only a second check.
 
 An IPv6 address that contains an IPv4 one (mapped, compatible, NAT64, 6to4, Teredo) is refused, unless the operator
-allows the wrapping network and the address inside passes as well. Metadata addresses are refused whatever the operator
-allows. Unreadable input is refused.
+allows the wrapping network and the address inside passes as well. Metadata addresses are refused even if the operator
+allows them. Unreadable input is refused.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -70,7 +70,7 @@ DENIED_V6 = tuple(
 )
 
 GLOBAL_UNICAST = IPv6Network("2000::/3")  # everything that IANA has assigned for general use
-UNWRAPPED = frozenset({IPv6Address("::"), IPv6Address("::1")})  # allowed as they are, and no IPv4 address inside
+UNWRAPPED = frozenset({IPv6Address("::"), IPv6Address("::1")})  # allowed, and contain no IPv4 address
 
 
 class Wrapper(NamedTuple):
@@ -93,7 +93,7 @@ WRAPPERS = (
 )
 ANYWHERE = (IPv4Network("0.0.0.0/0"), IPv6Network("::/0"))
 RULE = "only public addresses are called, and networks the operator allows (MAINSPRING_ALLOW_CIDRS)"
-NEVER = "that is never called, whatever networks the operator allows"
+NEVER = "that is never called, regardless of the networks that the operator allows"
 VERDICTS_MAX = 4_096  # cached answers; a hostile name server must not grow this without bound
 
 
@@ -121,7 +121,7 @@ class AddressGuard:
         return verdict
 
     def refusal(self, address: str, port: int = 0) -> str | None:
-        """The verdict with its rule, which tells whether an operator can change it."""
+        """The verdict with its rule, which shows whether an operator can change it."""
         verdict = self.verdict(address, port)
         if verdict is None:
             return None

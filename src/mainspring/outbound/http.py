@@ -181,7 +181,7 @@ class HttpCaller:
         return redacted(outcome, values)
 
     async def _call_connected(self, request: Request, action: HttpAction) -> Outcome:
-        """If the connection uses tokens, a 401 renews the token and sends the request once more."""
+        """If the connection uses tokens, a 401 renews the token and sends the request again."""
         try:
             complete, attached = await self._connector.attach(request, action)
             outcome = await self.call(complete, attached)
@@ -327,7 +327,7 @@ class HttpCaller:
         return route, spent_us + int((time() - started_at) * 1_000_000)
 
     async def _read_in_turn(self, code: int, transfer: Transfer, action: HttpAction, offset_us: int) -> Outcome:
-        """Judging a large answer takes tens of milliseconds: of many that arrive together, one in each turn."""
+        """Judging a large response takes tens of milliseconds: of many, one is judged per turn of the loop."""
         is_cheap = action.condition is None and action.matches is None
         if is_cheap or transfer.bytes_seen <= JUDGED_INLINE_BYTES_MAX:
             return self._read(code, transfer, action, offset_us)
@@ -413,7 +413,7 @@ class HttpCaller:
 
 
 def _missing_text(action: HttpAction, body: Body | None) -> str:
-    """What a response lacks that it must contain; "" if it has all."""
+    """What a response lacks that it must contain; "" if nothing."""
     data = body.data if body is not None else b""
     does_not = "the response does not"
     if body is not None and body.truncated:
@@ -480,7 +480,7 @@ def _unsent(error_code: str, error: str) -> Outcome:
 
 
 def _accepted(outcome: Outcome) -> Outcome:
-    """202 ends no run that a callback ends, whatever codes are accepted; the condition judges the callback."""
+    """202 does not end a run that a callback ends, regardless of accepted codes; the condition judges the callback."""
     if outcome.status_code != ACCEPTED or outcome.error_code not in (None, "http_status", "condition"):
         return outcome
     return replace(outcome, status=RunStatus.RUNNING, error_code=None, error=None)

@@ -121,7 +121,7 @@ class KeyFile:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 if like is not None:
-                    # Whoever could read the old keys must be able to read the new ones, also where root wrote them.
+                    # A user who could read the old keys must be able to read the new ones, even if root wrote them.
                     os.fchown(descriptor, like.st_uid, like.st_gid)
                     os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
                 file.write(b"".join(urlsafe_b64encode(key) + b"\n" for key in keys))

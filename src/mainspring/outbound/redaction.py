@@ -11,7 +11,7 @@ REDACTED_CHARS_MIN = 6  # a shorter secret occurs in every text
 def redacted(outcome: Outcome, secrets: list[str]) -> Outcome:
     """The outcome without the values sent as secrets, whole or as their last word (`Bearer <token>`).
 
-    Matches values as they were sent; a secret that a target encodes before echoing it is not caught.
+    Matches values as sent; a secret that a target encodes before echoing it is not found.
     """
     found = {
         text for value in secrets for text in (value.strip(), value.split(" ")[-1]) if len(text) >= REDACTED_CHARS_MIN

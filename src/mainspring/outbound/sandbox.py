@@ -214,7 +214,7 @@ class _Child:
         (length,) = HEADER.unpack(await self._output.readexactly(HEADER.size))
         answered = await self._output.readexactly(length)
         if length <= INLINE_BYTES_MAX:
-            answer: Answer = pickle.loads(answered)  # of our own process
+            answer: Answer = pickle.loads(answered)  # from our child process
             return answer
         return await asyncio.to_thread(pickle.loads, answered)
 
@@ -269,7 +269,7 @@ def _busy() -> TooManyRequests:
 def _taken(answer: Answer) -> T:  # type: ignore[type-var]  # what the function returned
     kind, value, *rest = answer
     if kind == "done":
-        return value  # type: ignore[return-value]  # of our own function
+        return value  # type: ignore[return-value]  # of the function we sent
     if kind == "refused":
         refused: type[MainspringError] = value  # type: ignore[assignment]  # the class of the refusal
         fault = refused.__new__(refused)

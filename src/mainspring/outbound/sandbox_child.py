@@ -48,7 +48,7 @@ def prepare(function: object) -> None:
 
 def _answer(wanted: bytes) -> Answer:
     try:
-        seconds, function, args, kwargs = pickle.loads(wanted)  # of our own parent
+        seconds, function, args, kwargs = pickle.loads(wanted)  # of this process's parent
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             return "done", function(*args, **kwargs)

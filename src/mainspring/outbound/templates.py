@@ -27,10 +27,10 @@ class TemplateRenderer:
     def __init__(self, vault: Vault, runs: RunStore | None) -> None:
         self._vault = vault
         self._runs = runs
-        self._turn = asyncio.Lock()  # one after the other: an evaluation may take tens of milliseconds
+        self._turn = asyncio.Lock()  # one by one: an evaluation may take tens of milliseconds
 
     async def render(self, request: Request) -> Request | Outcome:
-        """The request as it is sent, or the outcome of one that cannot be."""
+        """The request as sent, or the outcome of one that cannot be sent."""
         try:
             request, query = self._opened(request)
         except MainspringError as fault:

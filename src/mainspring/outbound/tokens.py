@@ -1,9 +1,9 @@
 """Keep the access tokens of connections (OAuth2 client credentials): obtain, renew before they expire, share.
 
 A token is kept in memory and, encrypted, in the database, where other processes find it. Of many calls that need one,
-one asks the token server. From the last tenth of its life on a token is renewed in the background while it is used.
-oauthlib writes the request and reads the response; our caller sends it, so the address guard, deadline and caps hold.
-The rule that must not break: a token belongs to one version of its connection, and no message shows it.
+one requests it from the token server. In the last tenth of its life a token is renewed in the background while it is
+used. oauthlib writes the request and reads the response; our caller sends it, so the address guard, deadline and limits
+apply. The rule that must not break: a token belongs to one version of its connection, and no message shows it.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ from mainspring.ports.outbound import Vault
 
 TIMEOUT_MS = 15_000  # of one request to a token server
 ANSWER_CAP = 100_000
-LIFE_DEFAULT = timedelta(minutes=10)  # of a token whose server does not say; a 401 renews it anyway
+LIFE_DEFAULT = timedelta(minutes=10)  # of a token whose server states no lifetime; a 401 renews it anyway
 LIFE_MAX = timedelta(days=1)
 RENEWAL_MAX = timedelta(minutes=1)  # before it expires; or a tenth of its life, if that is shorter
 PAUSE_AFTER_FAILURE = timedelta(seconds=1)
 KNOWN_MAX = 4_096
-TOKEN_CHARS_MAX = 8_000  # what a header takes
+TOKEN_CHARS_MAX = 8_000  # the limit of a header
 
 Send = Callable[[Connection, Request], Awaitable[Outcome]]
 
 
 class TokenRefused(Exception):
-    """No token could be obtained; the message says why."""
+    """No token could be obtained; the message states the reason."""
 
 
 class Token(Struct, frozen=True):
@@ -74,7 +74,7 @@ class TokenKeeper:
 
     def _renew_soon(self, connection: Connection, now: datetime) -> None:
         if not self._recent_failure(connection, now):
-            # A renewal in the background that fails is tried again; its error must not be reported as unhandled.
+            # A renewal in the background that fails is retried; its error must not be reported as unhandled.
             self._start(connection, "").add_done_callback(lambda task: task.cancelled() or task.exception())
 
     def _recent_failure(self, connection: Connection, now: datetime) -> str:
@@ -95,7 +95,7 @@ class TokenKeeper:
     def _ended(self, key: tuple[str, int, str], task: "asyncio.Task[Token]") -> None:
         del self._running[key]
         if not task.cancelled():
-            task.exception()  # read, also if the caller has given up meanwhile
+            task.exception()  # retrieved, even if the caller has given up meanwhile
 
     async def _obtain(self, connection: Connection, refused: str) -> Token:
         """
@@ -194,7 +194,7 @@ def basic(username: str, password: str) -> str:
 
 
 def read_token(connection: Connection, outcome: Outcome) -> tuple[str, timedelta]:
-    """The token and how long it lives. Raises TokenRefused, without the body of the response."""
+    """The token and its lifetime. Raises TokenRefused, without the body of the response."""
     from oauthlib.oauth2 import BackendApplicationClient, OAuth2Error
 
     server = origin_of(connection.config.token_url)
@@ -224,7 +224,7 @@ def _life_of(expires_in: object) -> timedelta:
         seconds = float(str(expires_in))
     except ValueError:
         return LIFE_DEFAULT
-    if not seconds >= 1:  # also what is not a number
+    if not seconds >= 1:  # also a value that is not a number
         return timedelta(seconds=1)
     return timedelta(seconds=min(seconds, LIFE_MAX.total_seconds()))
 

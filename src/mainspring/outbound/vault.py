@@ -1,6 +1,6 @@
 """Encrypt secrets at rest: AES-256-GCM, bound to the place where they are stored.
 
-A sealed text is `v1.<key id>.<base64 of nonce, ciphertext, tag>`. Its context (`tenant|endpoint|header:name`,
+An encrypted text is `v1.<key id>.<base64 of nonce, ciphertext, tag>`. Its context (`tenant|endpoint|header:name`,
 `tenant|signing`) is authenticated with it, so a ciphertext moved to another row, tenant or header cannot be decrypted.
 The key ring encrypts with its primary key and decrypts with any key it holds; `is_current` finds what a key rotation
 must encrypt again. A ring with a key file follows it: before it encrypts, and when it meets an unknown key. The rule

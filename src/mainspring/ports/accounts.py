@@ -23,7 +23,7 @@ from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event
 
-# The address of the current request, for the audit trail; a door sets it, a store reads it.
+# The address of the current request, for the audit trail; an interface sets it, a store reads it.
 ORIGIN: ContextVar[str] = ContextVar("origin", default="")
 
 
@@ -35,7 +35,7 @@ class AccountStore(Protocol):
     ) -> bool:
         """Adds a user with a role in a tenant. Raises Conflict if the email address is taken.
 
-        With `first`, only if there is no user yet: False if there is one; of two concurrent calls, one wins.
+        With `first`, only if no user exists: False if one does; of two concurrent calls, one wins.
         """
 
     async def user(self, who: str) -> tuple[User, str] | None:
@@ -115,7 +115,7 @@ class CredentialStore(Protocol):
         """False if the tenant has no live key with this id."""
 
     async def use_api_key(self, key_id: str, secret: str) -> ApiKey | None:
-        """The key with this id and secret, if neither revoked nor expired; records its use, coarsely."""
+        """The key with this id and secret, if neither revoked nor expired; records its use, to the minute."""
 
     async def add_session(self, session: LoginSession, token_hash: str, event: Event) -> None: ...
 

@@ -26,7 +26,7 @@ class Archive(Protocol):
         """Whether the day was written completely."""
 
     def writing(self, kind: ArchiveKind, tenant_id: str, day: date) -> AbstractContextManager[ArchiveFile]:
-        """The file exists, complete and synced to disk, where the block ends; nothing exists where it raises."""
+        """The file exists, complete and synced to disk, at the end of the block; none exists after an exception."""
 
     def runs(self, tenant_id: str, since: datetime | None, until: datetime | None) -> Iterator[Run]:
         """Archived runs that started in this time, newest first."""

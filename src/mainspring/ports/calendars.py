@@ -1,4 +1,4 @@
-"""Port of calendars: named sets of days that endpoints run on, or not."""
+"""Port of calendars: named sets of days on which endpoints run or do not run."""
 
 from typing import Protocol
 

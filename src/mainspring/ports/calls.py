@@ -1,4 +1,4 @@
-"""The port of calls: endpoints with a single run that a program asked for."""
+"""The port of calls: endpoints with a single run that a program requested."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -9,13 +9,13 @@ from mainspring.domain.endpoint import Endpoint, JobStatus
 from mainspring.domain.event import Event
 
 CallState = Literal["waiting", "done", "cancelled"]
-# The calls to add as they are stored, by the status of their job and the number of stored calls; raises to refuse them.
+# The calls to add as stored, by the status of their job and the number of stored calls; raises to refuse them.
 JoinCalls = Callable[[list[Endpoint], JobStatus, int], list[Endpoint]]
 
 
 class CallFilter(Struct, frozen=True):
     state: CallState | None = None
-    before_id: str | None = None  # where a page begins: older than this call
+    before_id: str | None = None  # start of the page: older than this call
     limit: int = 100
 
 
@@ -23,8 +23,8 @@ class CallStore(Protocol):
     async def add_calls(self, calls: Sequence[Endpoint], event: Event, join: JoinCalls) -> dict[str, Endpoint]:
         """Store calls of one tenant and one job, all or none; return those whose keys were taken, by key.
 
-        Calls with a key that is stored are left out, also if two requests have it at the same time. The event is
-        written with the number of new calls, and not if there is none.
+        Calls with a stored key are left out, even if two requests have it at the same time. The event is
+        written with the number of new calls, and not if all were known.
         """
 
     async def call(self, tenant_id: str, key_or_id: str) -> Endpoint | None: ...

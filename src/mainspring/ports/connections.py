@@ -14,7 +14,7 @@ class ConnectionStore(Protocol):
         """All connections of a tenant, by name."""
 
     async def connection(self, tenant_id: str, name_or_id: str) -> Connection | None:
-        """The connection of a tenant with this id, or else with this name."""
+        """The connection of a tenant with this id, otherwise with this name."""
 
     async def put_connection(self, connection: Connection, event: Event) -> bool:
         """Writes version n over version n - 1. Returns False, having written nothing, for any other version."""
@@ -26,7 +26,7 @@ class ConnectionStore(Protocol):
         """What calls through the connection, by kind and name, except archived endpoints and calls that are done."""
 
     async def token(self, tenant_id: str, connection_id: str) -> StoredToken | None:
-        """The shared token, of whatever version of the connection."""
+        """The shared token, for any version of the connection."""
 
     async def put_token(self, token: StoredToken) -> None:
-        """Shares a token. Nothing is written if the connection has another version, or is gone."""
+        """Shares a token. Nothing is written if the connection has another version, or was deleted."""

@@ -31,9 +31,9 @@ class Publication(Struct, frozen=True):
 class Changeset(Struct, frozen=True):
     """The changes of one application of documents.
 
-    `acts` are by endpoint id, `freed` give up their names, and `check_jobs` gets the tenant's jobs before anything is
+    `acts` are by endpoint id, `freed` lose their names, and `check_jobs` receives the tenant's jobs before anything is
     written, to raise if they changed. `rules` are written as a whole, each with its position among those of its owner.
-    Changed connections, calendars, subscriptions and windows carry the version after the one that was read.
+    Changed connections, calendars, subscriptions and windows have the version after the one that was read.
     `workflow_sources` maps a workflow's name to its source; "": none.
     """
 
@@ -70,8 +70,8 @@ class DocumentStore(Protocol):
         """Writes jobs, then acts on locked rows with the store's now, then the rest: one transaction, all or nothing.
 
         Names may be swapped in a circle. Raises Conflict if a name is taken in the end, NotFound if an endpoint of
-        `acts` is gone, ChangedMeanwhile if a connection, a calendar, a subscription, a window or a workflow changed,
-        and whatever an act raises.
+        `acts` was deleted, ChangedMeanwhile if a connection, a calendar, a subscription, a window or a workflow
+        changed, and any exception of an act.
         """
 
     async def workflow_sources(self, tenant_id: str) -> dict[str, str]:

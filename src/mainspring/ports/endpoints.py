@@ -11,16 +11,16 @@ from mainspring.domain.schedule.changes import Act, Change
 
 
 class EndpointFilter(Struct, frozen=True):
-    """A page of endpoints; or, with `ids`, exactly these, archived or not, whatever else is given."""
+    """A page of endpoints; or, with `ids`, exactly these, archived or not, and no other filter applies."""
 
     job_id: str | None = None
     archived: bool = False
-    after: tuple[str, str] | None = None  # name and id of the last one seen: archived ones may share a name
+    after: tuple[str, str] | None = None  # name and id of the last one seen, because archived ones may share a name
     limit: int = 100
     ids: tuple[str, ...] | None = None
 
 
-Join = Callable[[Endpoint, JobStatus, int], Endpoint]  # a new endpoint, its job's status, how many there are
+Join = Callable[[Endpoint, JobStatus, int], Endpoint]  # a new endpoint, its job's status, the number of endpoints
 
 
 def as_it_is(endpoint: Endpoint, job: JobStatus, others: int) -> Endpoint:

@@ -16,11 +16,11 @@ StatusFilter = Literal[
 StateFilter = Literal[
     "active", "paused", "job-paused", "parked", "deferred", "done", "archived", "running", "failing", "adapting"
 ]
-"""A state, or what an endpoint does besides: `adapting` is with a hint in force."""
+"""A state, or an additional condition: `adapting` has a valid hint."""
 
 
 EndpointOrder = Literal["name", "-name", "next_run_at", "-next_run_at"]
-"""What endpoints are sorted by; a minus: the other way round."""
+"""The order of endpoints; a minus reverses it."""
 
 
 class Total(Struct, frozen=True):
@@ -31,7 +31,7 @@ class Total(Struct, frozen=True):
 
 
 class EndpointListFilter(Struct, frozen=True):
-    """Filter of endpoints: `state` as in `shapes.state_of`, or running, failing, adapting; text is literal."""
+    """Filter of endpoints: `state` as in `views.endpoint.state_of`, or running, failing, adapting; text is literal."""
 
     job_id: str | None = None
     state: str | None = None  # None: all except archived ones

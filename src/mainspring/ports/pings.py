@@ -1,4 +1,4 @@
-"""Port of pings, and of the URLs that endpoints which call nothing are pinged at."""
+"""Port of pings, and of the URLs that pings are sent to."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -55,7 +55,7 @@ class PlannerStore(Protocol):
     async def window(self, wanted: RunWindow) -> tuple[RuleResult, ...]:
         """The runs of a window, newest first, within its bounds (`run_window.fitting`); bodies only if requested.
 
-        Uses an index of the endpoint's runs, whatever else is recorded; test runs do not count.
+        Uses an index of the endpoint's runs, so other records cost nothing; test runs do not count.
         """
 
     async def commit_page(self, page: JudgedPage, decisions: Decisions) -> bool:
@@ -68,7 +68,7 @@ class PlannerStore(Protocol):
     async def commit_advice(self, tenant_id: str, endpoint_id: str, advice: Advice) -> Change | None:
         """Like `change_endpoints`, for advice to one endpoint. None if it does not exist.
 
-        Here and in `commit_page` the modes stay as they are until the change is written: after `set_mode` returned,
+        Here and in `commit_page` the modes cannot change until the change is written: after `set_mode` returned,
         nothing is committed under the old mode.
         """
 
@@ -157,7 +157,7 @@ class SessionStore(Protocol):
 
 
 Look = Callable[[Endpoint], Awaitable[ModelSession | None]]
-"""One session about an endpoint now; None where another analyst is at it, or its job is not active."""
+"""One session about an endpoint now; None if another analyst works on it, or its job is not active."""
 
 
 class Simulator(Protocol):

@@ -1,7 +1,7 @@
 """Port of presence: which processes are alive, and what happens to the work of dead ones.
 
 A process holds a lock that the operating system releases when the process dies, and sends a heartbeat once a second. It
-is dead if the lock is gone and it has been silent for SILENT_MS. One sign alone proves nothing: a restarting database
+is dead if the lock is free and it has been silent for SILENT_MS. One sign alone proves nothing: a restarting database
 releases every lock, and a busy machine makes processes silent.
 """
 
@@ -42,7 +42,7 @@ class PresenceStore(Protocol):
     """What a process needs to show that it is alive, and to take over from dead ones."""
 
     async def appear(self, worker: str) -> None:
-        """Takes the lock that is released at our death, until the store is closed. Called once, before the first
+        """Takes the lock that is released when this process dies or closes the store. Called once, before the first
         heartbeat.
         """
 

@@ -44,8 +44,8 @@ class RunStore(Protocol):
     async def past_runs(
         self, tenant_id: str, endpoint_id: str, before: datetime, wanted: Collection[str]
     ) -> dict[str, PastRun]:
-        """Of `previous` and `last_success`, those that are wanted and exist: the newest call of an earlier slot than
-        `before`, and the newest that succeeded. Test runs are left out, and so is what is not among the last 200 runs.
+        """Of `previous` and `last_success`, the wanted ones that exist: the newest call of an earlier slot than
+        `before`,         and the newest that succeeded. Only the last 200 runs are searched, without test runs.
         """
 
     async def add_test_run(self, run: Run, outcome: Outcome, events: Sequence[Event]) -> None:

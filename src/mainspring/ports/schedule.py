@@ -44,8 +44,8 @@ class ScheduleStore(Protocol):
     def breaks(self) -> int:
         """How often the connection to the database broke, or led to another server than before.
 
-        After a break, a claim may have been committed whose answer was lost, and a server that took over may lack what
-        the previous one acknowledged: `release_strays` puts both right.
+        After a break, a claim may have been committed whose response was lost, and a server that took over may lack
+        what the previous one acknowledged: `release_strays` corrects both.
         """
 
     @property

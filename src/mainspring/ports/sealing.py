@@ -1,4 +1,4 @@
-"""Port of key rotation: every row that holds something encrypted, as stored."""
+"""Port of key rotation: every row that contains encrypted values, as stored."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -26,7 +26,7 @@ class SealedRow(Struct, frozen=True):
     tenant_id: str  # "": of the installation
     text: str  # the stored value, as read
     values: Mapping[str, str]  # encrypted text -> context
-    is_busy: bool = False  # compared with its current value later, so it must stay for a moment
+    is_busy: bool = False  # compared with its current value later: a request in progress must not change
 
 
 class SealedStore(Protocol):

@@ -9,9 +9,9 @@ from mainspring.domain.instant import EPOCH
 from mainspring.domain.schedule.queue import Queue
 
 LIMITS = "limits"  # the installation's value with the limits in force, as JSON
-MOVED_TO = "moved_to"  # where an installation is that has left this database
-MOVE = "move"  # how far a move to this database has come
-DRAIN_UNTIL = "drain_until"  # until when schedulers start no run, in microseconds since 1970: a move is about to end
+MOVED_TO = "moved_to"  # where the installation is that has left this database
+MOVE = "move"  # the progress of a move to this database
+DRAIN_UNTIL = "drain_until"  # until when schedulers start no runs, in microseconds since 1970: a move is about to end
 
 
 class Retention(Struct, frozen=True):
@@ -39,7 +39,7 @@ class HistoryPartition(Struct, frozen=True):
 
 
 class RunRoom(Struct, frozen=True):
-    """Up to when there are partitions for runs without a gap; None: not needed, or the present one is missing."""
+    """The time up to which partitions for runs exist without a gap; None: not needed, or the present one is missing."""
 
     now: datetime
     until_at: datetime | None
@@ -142,10 +142,10 @@ class UpkeepStore(Protocol):
         """Removes at most `batch` rows past their retention; call again until it reports done."""
 
     async def make_room(self, keep: Retention) -> RunRoom:
-        """Makes partitions ahead of the runs to come, and begins a new partition of events if it is time to."""
+        """Creates partitions for future runs, and begins a new partition of events when it is time to."""
 
     async def run_room(self) -> RunRoom:
-        """Up to when there are partitions for runs; makes none."""
+        """The time up to which partitions for runs exist; creates none."""
 
     async def expired_partitions(self, keep: Retention) -> tuple[HistoryPartition, ...]:
         """Partitions past their retention, oldest first; none with a run in flight. SQLite has no partitions."""
@@ -153,7 +153,7 @@ class UpkeepStore(Protocol):
     async def remove_partition(self, partition: HistoryPartition) -> bool:
         """Removes a partition with all its rows; False if a transaction uses it; call again to continue.
 
-        No claim waits for it, however long a reader of the partition takes.
+        No claim waits for it, regardless of how long a reader of the partition takes.
         """
 
     async def analyze_history(self) -> None:
@@ -193,6 +193,6 @@ class UpkeepStore(Protocol):
     async def check_identity(self) -> float:
         """For how many seconds no run should start: more than 0 shortly before the installation moves elsewhere.
 
-        Raises Misconfigured if this is not the database of the installation any more: it has moved, or the file was
+        Raises Misconfigured if this is no longer the database of the installation: it has moved, or the file was
         deleted or replaced.
         """

@@ -60,7 +60,7 @@ class TickStore(Protocol):
         self, lead: Lead, turns: TickRun, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
         """Takes the turns of a tick and writes their results and events in one transaction, if (epoch, tick) is still
-        the lead's; extends the lease. Removes the executions that the tick records as gone.
+        the lead's; extends the lease. Removes the executions that the tick records as removed.
 
         Returns the next lead, or None, having written nothing, if another writer has the partition.
         """
@@ -139,8 +139,8 @@ class Execution(Struct, frozen=True):
 class ExecutionFilter(Struct, frozen=True):
     """A filter; None matches any. `in_need` are executions that wait for a person: failed or paused.
 
-    `running_under` a correlation key selects those that have not ended, however many have; only `workflow` and `limit`
-    apply besides it.
+    `running_under` a correlation key selects those that have not ended, without a limit on their number; only
+    `workflow` and `limit` apply besides it.
     """
 
     workflow: str | None = None

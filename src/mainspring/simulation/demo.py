@@ -1,4 +1,4 @@
-"""The demo: a shop's big day, built from what any user has: endpoints, rules, an alert, a workflow.
+"""The demo: a shop's sale day, built from public features: endpoints, rules, an alert, a workflow.
 
 Everything uses the public operations; only time is different. `speed` divides every duration of the scenario, down to
 the minimum of an endpoint, so that forty minutes pass in less than three.
@@ -40,14 +40,14 @@ ABOUT = {
     "investigation": "Sleeps until a rule wakes it, checks more closely while the shop is slow, and is put to "
     "sleep again.",
     "recovery": "Repairs: a rule runs it once per cooldown while it is needed.",
-    "alert": "Alerts people: a rule runs it once per cooldown, however long the problem lasts.",
+    "alert": "Alerts people: a rule runs it once per cooldown while the problem lasts.",
 }
 
 
 def demo_scenario() -> Scenario:
     """The flash sale of `mainspring simulate`, shortened, with a checkout that fails at the peak for the alert.
 
-    Nothing fails at random: a failure outside the story would need an explanation.
+    Nothing fails at random: a failure outside the scenario would need an explanation.
     """
     sale = load_scenario("flash-sale")
     *before, recovery = sale.curve

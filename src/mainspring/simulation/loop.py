@@ -23,7 +23,7 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
 
 
 class PlayedTime:
-    """How much time passed in one simulation after the other; another thread may ask meanwhile."""
+    """How much time passed, over all simulations so far; another thread may ask meanwhile."""
 
     def __init__(self) -> None:
         self._ended_s = 0.0

@@ -1,4 +1,4 @@
-"""Scenarios: a world written down in YAML. Read here, checked here, played in `world`.
+"""Scenarios: a simulated world described in YAML. Read and checked here, run in `world`.
 
 minutes: 40
 curve:                          what the targets measure, by minute

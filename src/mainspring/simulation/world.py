@@ -52,7 +52,7 @@ CHANGING = frozenset({"change_endpoints", "add_endpoint", "put_tenant", "commit_
 def play(scenario: Scenario, seed: int = 1, url: str = IN_MEMORY, played: PlayedTime | None = None) -> Trace:
     """Runs the whole scenario and returns its trace. `url` may name an empty PostgreSQL database instead.
 
-    `played` tells another thread meanwhile how far it is.
+    `played` reports the progress to another thread.
     """
     time = played or PlayedTime()
     with quiet(), asyncio.Runner(loop_factory=time.new_loop) as runner:
@@ -328,7 +328,7 @@ class RealTimeThread:
 
 
 class _HandedClock:
-    """The simulated time for another thread: it does not advance while that thread is waited for."""
+    """The simulated time for another thread: it does not advance while the caller waits for that thread."""
 
     def __init__(self, clock: SimulatedClock) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""How users, credentials and audit entries lie in rows; the same in both databases but for the form of instants."""
+"""Map users, credentials and audit entries to rows. Both databases share this, except for the form of times."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -33,9 +33,9 @@ CHALLENGE_COLUMNS = Challenge.__struct_fields__
 INVITATION_COLUMNS = MemberInvitation.__struct_fields__
 AUDIT_COLUMNS = AuditEntry.__struct_fields__
 _AUDIT_TYPES = {"seq": "bigint", "at": "timestamptz"}
-AUDIT_PAGE = 1_000  # entries that a verification reads at once
+AUDIT_PAGE = 1_000  # entries read at once by a verification
 
-When = Callable[[Any], datetime | None]  # an instant as a database gives it
+When = Callable[[Any], datetime | None]  # a time as a database returns it
 
 
 def _listed(columns: Iterable[str], prefix: str = "") -> str:
@@ -79,7 +79,7 @@ def user_from(row: Sequence[Any], t: When) -> tuple[User, str]:
 
 
 def member_from(row: Sequence[Any], t: When) -> Member:
-    """From tenant, the role, since when, and the columns of `user_from`."""
+    """From the tenant, the role, the start of the membership, and the columns of `user_from`."""
     tenant_id, role, since, *account = row
     user, _ = user_from(account, t)
     status = MemberStatus.ACTIVE if user.may_act_in(tenant_id) else MemberStatus.UNPROVED
@@ -131,7 +131,7 @@ def passkey_from(row: Sequence[Any], t: When) -> Passkey:
 
 
 def live_challenge(rows: Sequence[Sequence[Any]], now: datetime, t: When) -> Challenge | None:
-    """The challenge that was taken, if its time has not run out."""
+    """The challenge that was used up, unless it has expired."""
     for challenge_id, ceremony, bound_to, value, expires_at in rows:
         challenge = Challenge(challenge_id, Ceremony(ceremony), bound_to, value, _at(t(expires_at)))
         return challenge if challenge.expires_at > now else None
@@ -139,7 +139,7 @@ def live_challenge(rows: Sequence[Sequence[Any]], now: datetime, t: When) -> Cha
 
 
 def without(present: Sequence[str], spent: str) -> tuple[str, str]:
-    """Recovery codes as they are stored: those that are left, and those that were there."""
+    """Recovery codes as stored: the remaining ones, and those before."""
     return " ".join(each for each in present if each != spent), " ".join(present)
 
 
@@ -164,7 +164,7 @@ def head_from(rows: Sequence[Sequence[Any]]) -> AuditHead:
 
 
 def audited_by_tenant(events: Iterable[Event]) -> list[tuple[str, list[Event]]]:
-    """In the order of ids, so that two transactions lock the same heads in the same order."""
+    """Ordered by id, so that two transactions lock the same heads in the same order."""
     tenants: dict[str, list[Event]] = {}
     for event in events:
         if is_audited(event):
@@ -179,13 +179,13 @@ def digests(before: Sequence[Endpoint], after: Sequence[Endpoint]) -> dict[str, 
 
 
 def turn_values(bucket: Bucket, now: datetime) -> tuple[str, int, int, int, int]:
-    """Parameters of `take_turn`. A bucket drains as the clock goes; it is full when it is `burst` turns ahead of it."""
+    """Parameters of `take_turn`. A bucket drains with time; it is full when it is `burst` turns ahead of the clock."""
     now_us, every_us = to_us(now), _us(bucket)
     return bucket.name, now_us + every_us, now_us, every_us, now_us + (bucket.burst - 1) * every_us
 
 
 def wait_s(bucket: Bucket, now: datetime, free_us: int) -> float:
-    """How long until a full bucket takes one more."""
+    """How long until a full bucket has room for one more attempt."""
     return (free_us - (bucket.burst - 1) * _us(bucket) - to_us(now)) / 1_000_000
 
 

@@ -107,7 +107,7 @@ class SqlAccountStore:
 
     async def put_member(self, tenant_id: str, user_id: str, role: Role | None, event: Event) -> None:
         async with self._db.transaction(tenant_id) as db:
-            await db.lock("lock_tenant", tenant_id)  # two owners who demote each other at once: one of them is too late
+            await db.lock("lock_tenant", tenant_id)  # two owners may demote each other at once: one is refused
             had_owner = await _has_owner(db, tenant_id)
             if role is None:
                 await db.run("remove_member", tenant_id, user_id)

@@ -1,16 +1,16 @@
 -- name: fence_schedules
--- Move every epoch far ahead, so that no worker of the installation a backup was made of can write here.
+-- Raise every epoch so far that no worker of the original installation can write to the restored one.
 UPDATE schedule SET claim_epoch = claim_epoch + 1000000, revision = revision + 1;
 
 -- name: fence_partitions
--- The same for those that write the partitions of workflows.
+-- The same for the writers of workflow partitions.
 UPDATE workflow_partition SET epoch = epoch + 1000000;
 
 -- name: forget_all_workers
--- Whoever was alive there is not alive here.
+-- Delete the presence of processes of the original installation.
 DELETE FROM worker;
 
 -- name: put_installation
--- A value of this installation, whether it had one or not.
+-- Set a value of the installation, whether or not it exists.
 INSERT INTO installation (key, value) VALUES (:key, :value)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;

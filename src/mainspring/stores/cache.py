@@ -1,15 +1,15 @@
-"""Endpoints as this process last wrote or read them, each with the revision it had then.
+"""Endpoints as this process last wrote or read them, each with its revision at that time.
 
-A revision grows with every write of an endpoint, by whomever. A value is only ever used where the row still has its
-revision, compared when it is locked or by the write itself: so the cache saves reading and decoding, and what is stale
-is never acted on. Revisions are those of one server: after a failover the cache must be empty.
+Every write of an endpoint raises its revision. A cached value is used only if the row still has that revision, compared
+when the row is locked or by the write itself: the cache saves reading and decoding, and a stale value has no effect.
+Revisions belong to one server: after a failover the cache must be empty.
 """
 
 from collections.abc import Iterable, Mapping
 
 from mainspring.domain.endpoint import Endpoint
 
-SIZE = 20_000  # some 2 kB each
+SIZE = 20_000  # about 2 kB each
 
 
 class EndpointCache:
@@ -30,12 +30,12 @@ class EndpointCache:
         return hits, misses
 
     def latest(self, ids: Iterable[str]) -> tuple[dict[str, int], list[Endpoint]]:
-        """What is known of these endpoints, at which revisions; it may be old, so a write must compare them."""
+        """Cached endpoints and their revisions. They may be stale, so a write must compare the revisions."""
         found = [kept for each in ids if (kept := self._values.get(each)) is not None]
         return {endpoint.id: revision for revision, endpoint in found}, [endpoint for _, endpoint in found]
 
     def keep(self, revisions: Mapping[str, int], endpoints: Iterable[Endpoint], written: int) -> None:
-        """Remember endpoints as they are `written` writes after the given revisions; the longest untouched goes."""
+        """Remember endpoints as they are `written` writes after the given revisions; drops the least recently used."""
         values = self._values
         for endpoint in endpoints:
             values.pop(endpoint.id, None)

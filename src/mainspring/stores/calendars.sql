@@ -1,7 +1,7 @@
--- Calendars, in the words that both databases speak.
+-- Calendars: queries that both databases share.
 
 -- name: add_calendar
--- A new calendar; its name is unique in its tenant.
+-- Insert a calendar; its name is unique in its tenant.
 INSERT INTO calendar (id, tenant_id, name, config, found, found_until, version, created_at, updated_at, managed_by)
 VALUES (:id, :tenant_id, :name, :config, :found, :found_until, :version, :created_at, :updated_at, :managed_by);
 
@@ -15,7 +15,7 @@ WHERE tenant_id = :tenant_id ORDER BY name;
 SELECT id, tenant_id, version FROM calendar;
 
 -- name: put_calendar
--- Change a calendar that is still at the version before this one.
+-- Update a calendar, if its version is the previous one.
 UPDATE calendar SET config = :config, found = :found, found_until = :found_until, version = :version,
     updated_at = :updated_at, managed_by = :managed_by
 WHERE tenant_id = :tenant_id AND id = :id AND version = CAST(:version AS bigint) - 1;

@@ -14,7 +14,7 @@ from mainspring.stores.session import Database, Session
 
 class SqlCallStore:
     def __init__(self, database: Database, wake: Callable[[], None]) -> None:
-        """`wake` tells a waiting scheduler of this process that a schedule moved."""
+        """`wake` notifies a waiting scheduler of this process that a schedule moved."""
         self._db = database
         self._wake = wake
 

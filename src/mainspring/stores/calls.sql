@@ -4,13 +4,13 @@ SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND call_key IS NOT NULL AND call_key {{in_ids}};
 
 -- name: call
--- A call by its id or its key; the id first, should another one have it as its key.
+-- A call by its id or its key; an id wins over an equal key of another call.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND call_key IS NOT NULL AND (id = :key OR call_key = :key)
 ORDER BY id <> :key;
 
 -- name: count_calls
--- How many calls of a tenant are stored.
+-- The number of stored calls of a tenant.
 SELECT COUNT(*) FROM endpoint WHERE tenant_id = :tenant_id AND call_key IS NOT NULL;
 
 -- name: look_calls

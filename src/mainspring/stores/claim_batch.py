@@ -1,7 +1,7 @@
-"""Apply the domain's functions to a batch of locked rows: what both databases share of a claim and a finish.
+"""Apply the domain's functions to a batch of locked rows: the part of a claim and a finish that both databases share.
 
-Whatever throws while one endpoint is admitted or settled is recorded on that endpoint, which is pushed ahead; the
-others go on.
+An exception while one endpoint is admitted or settled is recorded on that endpoint, which is postponed; the others
+continue.
 """
 
 from bisect import bisect_left
@@ -38,7 +38,7 @@ from mainspring.stores.rows import (
 
 Row = tuple[object, ...]
 NO_WINDOWS: Mapping[str, tuple[WindowSpan, ...]] = {}
-USAGE_KEPT = timedelta(days=400)  # a year of months to look back on
+USAGE_KEPT = timedelta(days=400)  # a year of months
 
 
 @dataclass(slots=True)
@@ -54,15 +54,15 @@ class Batch:
     closed: list[tuple[str, str, str, str]] = field(default_factory=list)  # tenant, run, status, error
     marked: list[tuple[str, str, str]] = field(default_factory=list)  # maintenance, tenant, run
     events: list[Event] = field(default_factory=list)
-    endpoints: list[Endpoint] = field(default_factory=list)  # as they are after the write
+    endpoints: list[Endpoint] = field(default_factory=list)  # as of after the write
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but leases is written of what is claimed."""
+        """Whether the claim writes nothing but leases."""
         return not (self.states or self.runs or self.closed)
 
     def leave_out(self, told: Collection[str]) -> None:
-        """Superseded results that were recorded before, by a write whose answer was lost, are not told again."""
+        """Superseded results that an earlier write recorded, whose response was lost, are not reported again."""
         self.events = [event for event in self.events if event.run_id not in told]
 
     def add_state(self, endpoint: Endpoint) -> None:
@@ -84,7 +84,7 @@ def admit_all(
     codec: Codec = as_it_is,
     windows: Mapping[str, tuple[WindowSpan, ...]] = NO_WINDOWS,
 ) -> tuple[list[Claim], Batch, Counter[str]]:
-    """The claims, the rows they write, and how many runs each tenant starts. `windows` are open now, by tenant."""
+    """The claims, the rows they write, and the number of runs per tenant. `windows` are open now, by tenant."""
     started: Counter[str] = Counter()
     claims: list[Claim] = []
     batch = Batch(codec)
@@ -97,7 +97,7 @@ def admit_all(
         )
         try:
             transition = admit(endpoint, now, by, cron)
-        except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
+        except Exception as fault:  # an exception of one endpoint concerns only that endpoint
             transition = faulty(endpoint, now, fault)
         if transition.claim is not None:
             started[tenant.id] += endpoint.waiting is None  # an accepted run was counted when it started
@@ -146,7 +146,7 @@ def settle_all(
 def release_all(
     claims: Sequence[Claim], locked: Iterable[Endpoint], now: datetime, cron: CronReader, codec: Codec = as_it_is
 ) -> Batch:
-    """Runs that a worker gives back, where they are still its own."""
+    """Runs that a worker gives back, if they still belong to it."""
     running = {claim.run_id for claim in claims}
     held = [each for each in locked if each.is_running and each.run_id in running]
     return give_back_all(held, now, cron, codec)
@@ -176,7 +176,7 @@ def expire_all(locked: Iterable[Endpoint], now: datetime, cron: CronReader, code
         change: Change | Transition
         try:
             change = expire_hints(endpoint, now, cron)
-        except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
+        except Exception as fault:  # an exception of one endpoint concerns only that endpoint
             change = faulty(replace(endpoint, interval_hint=None, one_shot_hint=None), now, fault)
             if (closed := change.closed) is not None:
                 rows.closed.append((endpoint.tenant_id, closed.run_id, closed.status, closed.error))
@@ -186,7 +186,7 @@ def expire_all(locked: Iterable[Endpoint], now: datetime, cron: CronReader, code
 
 
 def faulty(endpoint: Endpoint, now: datetime, fault: Exception) -> Transition:
-    """Out of the way, whatever it waited for: a lease or a request that stays would bring it back at once."""
+    """Postponed without its lease and its requested run, which would make it due again at once."""
     text = f"{type(fault).__name__}: {fault}"[:500]
     event = Event(EventType.ENDPOINT_FAULTY, now, endpoint.tenant_id, endpoint.id, "", "system", {"fault": text})
     closed = Closing(endpoint.run_id, RunStatus.ABANDONED, text) if endpoint.is_running else None
@@ -197,7 +197,7 @@ def faulty(endpoint: Endpoint, now: datetime, fault: Exception) -> Transition:
 def _add_ended(batch: Batch, endpoint: Endpoint, now: datetime, end: Callable[[Endpoint], Transition]) -> None:
     try:
         transition = end(endpoint)
-    except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
+    except Exception as fault:  # an exception of one endpoint concerns only that endpoint
         transition = faulty(endpoint, now, fault)
     _add_transition(batch, endpoint, transition)
 

@@ -1,4 +1,4 @@
-"""Steps of the clock: what was reported, and how endpoints and workflow partitions follow a clock that was set back."""
+"""Steps of the clock: reports, and how endpoints and workflow partitions follow a clock that was set back."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ from mainspring.workflow.model import ExecutionState, LogicalClock
 REPORT_LOCK = 0x6D61696E73706B  # "mainspk"
 TENANTS_TOLD_MAX = 1_000
 REPORTS_KEPT = timedelta(days=30)
-SAME_STEP = timedelta(seconds=15)  # processes notice the same step within a round of each other
+SAME_STEP = timedelta(seconds=15)  # several processes detect the same step within one round
 PARTITION_LEASE_MAX = timedelta(minutes=5)  # longer than any lease of a partition
 WAITING_PAGE = 500
 _STATE = msgspec.json.Decoder(ExecutionState)
@@ -152,7 +152,7 @@ async def _partitions(session: Session) -> list[tuple[int, int, int, int]]:
 
 
 async def _move_waits(session: Session, partition: int, tick: int, shift: int, soon: int) -> int:
-    """Executions that waited before the clock was set ahead wait for the same instant, which is another tick now."""
+    """Executions that waited before the clock was set ahead wait for the same time, which is another tick now."""
     after, count = "", 0
     while rows := await session.rows("waiting_executions", partition, tick, after, WAITING_PAGE):
         for row in rows:
@@ -175,10 +175,10 @@ def brought_back(
     lease_margin_ms: int,
     cron: CronReader,
 ) -> Change:
-    """What a step back makes of an endpoint. One that cannot be planned is pushed ahead, and keeps no other waiting."""
+    """What a step back makes of an endpoint. One that cannot be planned is postponed and does not delay others."""
     try:
         return bring_back(endpoint, now, back, ran, lease_margin_ms, cron)
-    except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
+    except Exception as fault:  # an exception of one endpoint concerns only that endpoint
         text = f"{type(fault).__name__}: {fault}"[:500]
         event = Event(EventType.ENDPOINT_FAULTY, now, endpoint.tenant_id, endpoint.id, "", "system", {"fault": text})
         return Change(push_ahead(endpoint, now, text), (event,))
@@ -191,16 +191,16 @@ def partition_clock(row: tuple[int, int, int, int], now: datetime) -> PartitionC
 
 
 def moved_zero(row: tuple[int, int, int, int], now: datetime) -> tuple[int, int]:
-    """By how many ticks a partition is ahead, and from which instant it counts so that it is not."""
+    """By how many ticks a partition is ahead, and the time it counts from so that it is not."""
     _, tick, zero_us, resolution_ms = row
     shift = tick - LogicalClock(0, from_us(zero_us), resolution_ms).reading(now)
     return shift, zero_us - shift * resolution_ms * 1000
 
 
 def waits_on(row: Sequence[object], tick: int, shift: int, soon: int) -> tuple[int | None, str] | None:
-    """The ready tick and the state of an execution that waits for the same instant as before; None: it need not move.
+    """The ready tick and the state of an execution that waits for the same time as before; None: it need not move.
 
-    A wait that was begun while the clock was ahead is counted from there, and keeps its tick.
+    A wait that began while the clock was ahead counts from its beginning, and keeps its tick.
     """
     state, created_us, begun_tick = _STATE.decode(str(row[2])), cast(int, row[3]), cast("int | None", row[4])
     is_before = created_us <= soon if begun_tick is None else begun_tick <= tick - shift

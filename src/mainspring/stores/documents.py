@@ -1,4 +1,4 @@
-"""Configuration as code: all that a document changes, in one transaction."""
+"""Configuration as code: everything that applying documents changes, in one transaction."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +23,7 @@ from mainspring.stores.workflows import add_version
 
 class SqlDocumentStore:
     def __init__(self, database: Database, events: EventReader, wake: Callable[[], None]) -> None:
-        """`wake` tells a waiting scheduler of this process that a schedule or a maintenance window changed."""
+        """`wake` notifies a waiting scheduler of this process that a schedule or a maintenance window changed."""
         self._db = database
         self._events = events
         self._wake = wake
@@ -88,7 +88,7 @@ async def _apply_calendars(session: Session, changeset: Changeset) -> None:
 async def _change_endpoints(
     session: Session, tenant_id: str, changeset: Changeset
 ) -> tuple[list[Endpoint], list[Endpoint], list[Event]]:
-    """Change the endpoints that a document changes; return them as they were and as they are, and the events."""
+    """Change the endpoints that documents change; return them before and after, and the events."""
     acts = changeset.acts
     _, now = await session.lock_endpoints(list(acts))
     rows = await session.rows("endpoints_by_id", list(acts))

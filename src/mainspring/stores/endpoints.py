@@ -25,13 +25,13 @@ from mainspring.stores.rows import (
 )
 from mainspring.stores.session import Database, Row, Session, UniqueViolation
 
-BETWEEN = "\n"  # two signing keys that are read as one text; no sealed text contains it
+BETWEEN = "\n"  # between two signing keys that are read as one text; no encrypted text contains it
 _JOB_INSTANTS = [index for index, column in enumerate(JOB_COLUMNS) if column.endswith("_at")]
 
 
 class SqlEndpointStore:
     def __init__(self, database: Database, wake: Callable[[], None]) -> None:
-        """`wake` tells a waiting scheduler of this process that a schedule moved."""
+        """`wake` notifies a waiting scheduler of this process that a schedule moved."""
         self._db = database
         self._wake = wake
 
@@ -144,7 +144,7 @@ async def read_jobs(session: Session, tenant_id: str) -> list[Job]:
 
 
 async def read_tenants(session: Session, ids: Sequence[str]) -> list[Tenant]:
-    """Return those of these tenants that exist, by id, with what they used this month and their signing keys."""
+    """Return the existing ones of these tenants, by id, with their usage of this month and their signing keys."""
     rows: Any = await session.rows("tenants_by_id", month_of(await session.now()), BETWEEN, list(ids))
     return [Tenant(*row[:7], tuple(row[7].splitlines())) for row in rows]  # type: ignore[call-arg]  # columns
 

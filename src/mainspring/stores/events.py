@@ -20,7 +20,7 @@ class EventReader(Protocol):
     ) -> list[StoredEvent]: ...
 
     async def texts_after(self, session: Session, place: str, limit: int) -> list[tuple[str, str | None]]:
-        """Return the places and texts of rows of events after a place; no text for tenants without rules."""
+        """Return the positions and texts of rows of events after a position; no text for tenants without rules."""
 
     async def latest_events(self, session: Session, tenant_id: str | None, limit: int) -> list[StoredEvent]: ...
 
@@ -28,7 +28,7 @@ class EventReader(Protocol):
 async def add_events(
     session: Session, events: Sequence[Event], before: Sequence[Endpoint] = (), after: Sequence[Endpoint] = ()
 ) -> None:
-    """Record what happened, and audit what must be audited; `before` and `after` are the endpoints that it changed."""
+    """Write events, and audit those that must be audited; `before` and `after` are the endpoints that they changed."""
     await session.insert("insert_events", event_rows(events))
     for tenant_id, audited in audited_by_tenant(events):
         await session.run("add_audit_head", tenant_id, FIRST_SEAL)

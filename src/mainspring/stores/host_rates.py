@@ -1,4 +1,4 @@
-"""Caps and rates of hosts as both databases need them for a claim."""
+"""Limits and rates of hosts, as both databases need them for a claim."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from mainspring.domain.schedule.fairness import Caps, SlowRoom
 
 
 class HostRates(NamedTuple):
-    """Up to when starts are paid for, by host; the hosts that have none left; when the first of those has one again."""
+    """The times up to which starts are paid for, by host; hosts with no start left; when the first of them has one."""
 
     paid: dict[str, datetime]
     shut: tuple[str, ...] = ()
@@ -24,14 +24,14 @@ class HostRates(NamedTuple):
 
 
 def host_rates(caps: Caps, paid: dict[str, datetime], now: datetime) -> HostRates:
-    """Rows of hosts whose rate was taken away count no more."""
+    """Rows of hosts that no longer have a rate have no effect."""
     rated = {host: (at, rate) for host, at in paid.items() if (rate := caps.rate_of(host)) is not None}
     shut = {host: rate.opens_at(at, now) for host, (at, rate) in rated.items() if rate.starts_left(at, now) <= 0}
     return HostRates({host: at for host, (at, _) in rated.items()}, tuple(shut), min(shut.values(), default=None))
 
 
 def paid_after(caps: Caps, claims: Sequence[Claim], paid: dict[str, datetime], now: datetime) -> dict[str, datetime]:
-    """Up to when starts are paid for once these are, for the hosts that have a rate."""
+    """The times up to which starts are paid for, including these starts, for hosts that have a rate."""
     starts = Counter(claim.endpoint.host for claim in claims)
     rates = {host: caps.rate_of(host) for host in starts}
     return {
@@ -40,18 +40,18 @@ def paid_after(caps: Caps, claims: Sequence[Claim], paid: dict[str, datetime], n
 
 
 def host_caps(caps: Caps) -> tuple[list[str], int, list[int]]:
-    """Patterns for LIKE, the cap of all other hosts, and the cap of each pattern."""
+    """Patterns for LIKE, the limit of all other hosts, and the limit of each pattern."""
     own = [caps.per_host if limit.concurrency is None else limit.concurrency for limit in caps.hosts]
     return [limit.like for limit in caps.hosts], caps.per_host, own
 
 
 def shut_to_slow(slow: SlowRoom | None) -> Sequence[str]:
-    """Hosts whose endpoints need not be looked at, because they are slow right now and slow runs have their share."""
+    """Hosts whose endpoints need not be read: they are slow right now, and slow runs have used their share."""
     return tuple(slow.hosts) if slow is not None and slow.slow <= 0 else ()
 
 
 def caps_from(text: object) -> Caps:
-    """The caps that a scheduler stored when it started; none has yet: the defaults."""
+    """The limits that a scheduler stored when it started; the defaults if none has done so."""
     return msgspec.json.decode(str(text), type=Caps) if text else Caps()
 
 

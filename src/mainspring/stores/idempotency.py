@@ -1,4 +1,4 @@
-"""Answers kept for requests that are sent again."""
+"""Stored responses for requests that are sent again."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ class SqlIdempotencyStore:
         async with self._db.transaction() as session:
             now = await session.now()
             await session.run("forget_answers", now)
-            if tenant_id:  # else the installation's own
+            if tenant_id:  # otherwise the installation's own
                 await session.only(tenant_id)
             if await session.run("claim_answer", *place, request, now + work, now + keep, now):
                 return None

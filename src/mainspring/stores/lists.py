@@ -1,4 +1,4 @@
-"""Reads for lists and overviews: how they are filtered, and how they are cut into pages."""
+"""Reads for lists and overviews: their filters and pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -18,12 +18,12 @@ from mainspring.ports.workflows import ExecutionFilter
 from mainspring.stores.rows import ENDPOINT_INSTANTS, RUN_SUMMARY_COLUMNS, endpoint_from, id_floor, run_summary_from
 from mainspring.stores.session import Database, Row
 
-LOOKED_AT_MAX = 20_000  # runs that a filter goes through for one page: about 20 ms
-TOTAL_MAX = 10_000  # counted exactly up to it
-RESULTS_MAX = 20_000  # twice what is kept of one endpoint by default
+LOOKED_AT_MAX = 20_000  # runs that a filter searches for one page: about 20 ms
+TOTAL_MAX = 10_000  # counts are exact up to this number
+RESULTS_MAX = 20_000  # twice the default number of runs kept per endpoint
 LAST_ID = "~"  # sorts after every id
-NEWEST = "run`"  # sorts after every id of a run: '`' follows '_'
-# What `shapes.state_of` says, for filters and counts; the tests hold the one against the other.
+NEWEST = "run`"  # sorts after every run id: '`' follows '_'
+# What `views.endpoint.state_of` returns, for filters and counts; tests compare both.
 IS_DONE = """once_at IS NOT NULL AND anchor_at >= once_at AND NOT (failed_attempts > 0 AND slot_at IS NOT NULL
     AND lease_until IS NULL AND waiting = '') AND (lease_until IS NULL AND waiting = '' OR trigger = 'manual')"""
 STATE = f"""CASE WHEN archived_at IS NOT NULL THEN 'archived' WHEN parked_at IS NOT NULL THEN 'parked'
@@ -133,7 +133,7 @@ def _typed(rows: Sequence[Row]) -> Sequence[Sequence[Any]]:
 
 
 def look_fragments(position: str, action: str) -> dict[str, str]:
-    """What endpoints and runs are filtered by, in the words of a database."""
+    """What endpoints and runs are filtered by, in the syntax of a database."""
     searched = dict.fromkeys(field for kind in KINDS for field in kind.searched)
     places = ("name", "description", *(f"{action} ->> '{field}'" for field in searched))
     found = " OR ".join(f"{position}(lower({place}), lower(:text)) > 0" for place in places)
@@ -145,11 +145,11 @@ def look_fragments(position: str, action: str) -> dict[str, str]:
 def filtered_query(tenant_id: str, wanted: EndpointFilter) -> tuple[str, Sequence[object]]:
     state = "archived" if wanted.archived else None
     look = EndpointListFilter(job_id=wanted.job_id, state=state, after=wanted.after, limit=wanted.limit)
-    return page_query(tenant_id, look, EPOCH)  # no matter when: neither state depends on it
+    return page_query(tenant_id, look, EPOCH)  # any time: neither state depends on it
 
 
 def page_query(tenant_id: str, wanted: EndpointListFilter, now: datetime) -> tuple[str, Sequence[object]]:
-    """The query that begins a page where the last one ended, and its values."""
+    """The query for a page that begins where the last one ended, and its values."""
     if wanted.order != "name":
         return _other_order(tenant_id, wanted, now)
     name, last_id = wanted.after or ("", "")
@@ -174,7 +174,7 @@ def _other_order(tenant_id: str, wanted: EndpointListFilter, now: datetime) -> t
 
 
 def total_query(tenant_id: str, wanted: Counted, now: datetime, looked_at_max: int) -> tuple[str, int, list[object]]:
-    """The query that counts what a list shows, how many rows it looks at before it stops, and its values."""
+    """The query that counts the items of a list, the number of rows it reads at most, and its values."""
     most = TOTAL_MAX + 1
     match wanted:
         case EndpointListFilter():
@@ -196,7 +196,7 @@ def total_query(tenant_id: str, wanted: Counted, now: datetime, looked_at_max: i
 
 
 def total_of(row: Sequence[object], most: int) -> Total:
-    """`row`: how many were looked at, and (where a filter applies) how many of them match."""
+    """`row`: how many rows were read, and (with a filter) how many of them match."""
     looked_at, matching = int(str(row[0])), int(str(row[-1]))
     return Total(min(matching, TOTAL_MAX), looked_at < most and matching <= TOTAL_MAX)
 
@@ -207,21 +207,21 @@ def in_order(found: Iterable[Endpoint], tenant_id: str) -> list[Endpoint]:
 
 
 def bounds_of(wanted: RunListFilter) -> tuple[str, str]:
-    """The ids that a page lies between: below the first, from the second on. Ids begin with their millisecond."""
+    """The ids that a page is between: below the first, from the second on. Ids begin with their millisecond."""
     until = NEWEST if wanted.until is None else id_floor("run", wanted.until)
     since = "" if wanted.since is None else id_floor("run", wanted.since)
     return min(until, wanted.before_id or NEWEST), since
 
 
 def bounds_forwards(wanted: RunListFilter) -> tuple[str, str]:
-    """The same for a page that is read from the oldest on: above the first, below the second."""
+    """The same for a page that is read oldest first: above the first, below the second."""
     until = NEWEST if wanted.until is None else id_floor("run", wanted.until)
     since = "" if wanted.since is None else id_floor("run", wanted.since)
     return max(since, wanted.before_id or ""), until
 
 
 def end_of(before: str, looked_to: object) -> str:
-    """Where a page that is read forwards ends: what a filter has looked at, the last one included."""
+    """The end of a page that is read forwards: the last row that a filter has read."""
     return before if looked_to is None else min(before, f"{looked_to}{LAST_ID}")
 
 
@@ -230,9 +230,9 @@ def is_filtered(wanted: RunListFilter) -> bool:
 
 
 def page_of(found: Sequence[tuple[Run, str]], wanted: RunListFilter, first: str, looked_to: object) -> RunPage:
-    """With where to read on: after the last one shown, or after the last one that a filter has looked at.
+    """With the position to continue from: after the last item shown, or after the last row that a filter has read.
 
-    `first` is the id at the far end of what is asked for.
+    `first` is the id at the far end of the requested range.
     """
     if len(found) == wanted.limit:
         return RunPage(tuple(found), found[-1][0].id)
@@ -249,7 +249,7 @@ def marks_of(rows: Iterable[Sequence[Any]]) -> dict[str, list[RunMark]]:
 
 
 def by_hour(rows: Iterable[Sequence[Any]], hours: int) -> list[Mapping[str, int]]:
-    """Counts by hour and status. A run that was claimed before an hour's end and began after it belongs to it."""
+    """Counts by hour and status. A run that was claimed before an hour's end and started later belongs to that hour."""
     counts: list[dict[str, int]] = [{} for _ in range(hours)]
     for hour, status, count in rows:
         place = counts[min(max(int(hour), 0), hours - 1)]

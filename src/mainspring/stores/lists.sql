@@ -1,8 +1,8 @@
--- Lists and overviews, and how many there are of what a list shows.
--- A tenant's endpoints have no index by next run: a page by it sorts those that match, 10,000 in about 20 ms.
+-- Lists and overviews, and the number of items of a list.
+-- Endpoints have no index by next run: a page in that order sorts all matching ones, 10,000 in about 20 ms.
 
 -- name: look_endpoints
--- A page of the endpoints that are not archived, by name, which is theirs alone.
+-- A page of the endpoints that are not archived, by name, which is unique among them.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL AND call_key IS NULL
   AND {{in_state}}
@@ -11,7 +11,7 @@ WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL AND call_key IS NU
 ORDER BY name LIMIT :limit;
 
 -- name: look_archived_endpoints
--- The same of those that are.
+-- A page of the archived endpoints.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NOT NULL AND call_key IS NULL
   AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
@@ -29,7 +29,7 @@ WHERE run.tenant_id = :tenant_id AND run.id < :before AND run.id >= :from
 ORDER BY run.id DESC LIMIT :limit;
 
 -- name: look_runs_of_endpoint
--- The same of one endpoint.
+-- The same for one endpoint.
 SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
 FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
 WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id < :before AND run.id >= :from
@@ -38,25 +38,25 @@ WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id <
 ORDER BY run.id DESC LIMIT :limit;
 
 -- name: run_so_far_back
--- The run that so many newer ones precede: how far a filter looks at once. From the index alone.
+-- The run after this number of newer ones: how far a filter searches at once. Reads the index only.
 SELECT id FROM run WHERE tenant_id = :tenant_id AND id < :before ORDER BY id DESC LIMIT 1 OFFSET :most;
 
 -- name: results
--- How the runs of an endpoint ended, newest first; those in a maintenance window do not count.
+-- The results of the runs of an endpoint, newest first, without those in a maintenance window.
 SELECT started_at, status, duration_ms FROM run
 WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND id >= :from AND trigger <> 'test' AND maintenance = ''
   AND {{has_result}}
 ORDER BY id DESC LIMIT :limit;
 
 -- name: count_states
--- How many endpoints are in each state; of them, how many failed last, are running, and are late.
+-- The number of endpoints in each state, and how many of them failed last, are running, and are late.
 SELECT {{state}} AS state, COUNT(*), COUNT(*) FILTER (WHERE failure_count > 0),
        COUNT(*) FILTER (WHERE {{in_hand}}),
        COUNT(*) FILTER (WHERE claimable_at <= :late_before AND lease_until IS NULL)
 FROM endpoint JOIN schedule USING (id) WHERE endpoint.tenant_id = :tenant_id AND call_key IS NULL GROUP BY 1;
 
 -- name: upcoming_endpoints
--- What waits for its time, soonest first.
+-- Endpoints that wait for their next run, soonest first.
 SELECT {{endpoint_columns}} FROM schedule JOIN endpoint USING (id)
 WHERE schedule.tenant_id = :tenant_id AND claimable_at IS NOT NULL AND claimable_at < :forever AND NOT {{in_hand}}
 ORDER BY claimable_at LIMIT :limit;
@@ -76,7 +76,7 @@ WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'arch
 ORDER BY name DESC, id DESC LIMIT :limit;
 
 -- name: look_endpoints_by_next_run
--- The same, soonest first; those without a next run are last.
+-- The same by next run, soonest first; endpoints without a next run are last.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived') AND call_key IS NULL
   AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
@@ -86,7 +86,7 @@ WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'arch
 ORDER BY COALESCE(next_run_at, :forever), id LIMIT :limit;
 
 -- name: look_endpoints_by_next_run_backwards
--- The same, latest first; those without a next run come first.
+-- The same by next run, latest first; endpoints without a next run are first.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived') AND call_key IS NULL
   AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
@@ -105,7 +105,7 @@ WHERE run.tenant_id = :tenant_id AND run.id > :after AND run.id < :before
 ORDER BY run.id LIMIT :limit;
 
 -- name: look_runs_of_endpoint_forwards
--- The same of one endpoint.
+-- The same for one endpoint.
 SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
 FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
 WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id > :after AND run.id < :before
@@ -114,11 +114,11 @@ WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id >
 ORDER BY run.id LIMIT :limit;
 
 -- name: run_so_far_ahead
--- The run that so many older ones precede: how far a filter looks at once. From the index alone.
+-- The run after this number of older ones: how far a filter searches at once. Reads the index only.
 SELECT id FROM run WHERE tenant_id = :tenant_id AND id > :after ORDER BY id LIMIT 1 OFFSET :most;
 
 -- name: total_endpoints
--- How many endpoints match, counted up to a bound.
+-- The number of matching endpoints, counted up to a bound.
 SELECT COUNT(*) FROM (
   SELECT id FROM endpoint JOIN schedule USING (id)
   WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived') AND call_key IS NULL
@@ -128,14 +128,14 @@ SELECT COUNT(*) FROM (
   LIMIT :most) AS found;
 
 -- name: total_runs
--- How many of the newest runs between two ids there are, and how many of them match.
+-- The number of the newest runs between two ids, and how many of them match.
 SELECT COUNT(*), COUNT(*) FILTER (WHERE {{ended_so}} AND (CAST(:trigger AS text) IS NULL OR trigger = :trigger))
 FROM (
   SELECT status, trigger FROM run WHERE tenant_id = :tenant_id AND id < :before AND id >= :from
   ORDER BY id DESC LIMIT :most) AS newest;
 
 -- name: total_runs_of_endpoint
--- The same of one endpoint.
+-- The same for one endpoint.
 SELECT COUNT(*), COUNT(*) FILTER (WHERE {{ended_so}} AND (CAST(:trigger AS text) IS NULL OR trigger = :trigger))
 FROM (
   SELECT status, trigger FROM run
@@ -143,7 +143,7 @@ FROM (
   ORDER BY id DESC LIMIT :most) AS newest;
 
 -- name: total_executions
--- How many of the newest executions there are, and how many of them match.
+-- The number of the newest executions, and how many of them match.
 SELECT COUNT(*), COUNT(*) FILTER (WHERE (CAST(:workflow AS text) IS NULL OR workflow = :workflow)
     AND (CAST(:status AS text) IS NULL OR status = :status)
     AND (CAST(:correlation AS text) IS NULL OR correlation = :correlation)
@@ -167,7 +167,7 @@ WHERE tenant_id = :tenant_id AND (CAST(:workflow AS text) IS NULL OR workflow = 
 ORDER BY id LIMIT :limit;
 
 -- name: total_deliveries
--- How many deliveries match, counted up to a bound.
+-- The number of matching deliveries, counted up to a bound.
 SELECT COUNT(*) FROM (
   SELECT id FROM delivery
   WHERE tenant_id = :tenant_id AND (CAST(:subscription_id AS text) IS NULL OR subscription_id = :subscription_id)

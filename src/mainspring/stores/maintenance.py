@@ -1,7 +1,7 @@
-"""Maintenance windows, and what schedulers remember of them.
+"""Maintenance windows, and the copy of them that schedulers keep.
 
-A scheduler reads one number at most once a second, and all windows only when that number has grown. Without windows
-nothing else is done for a claim or a finish.
+A scheduler reads one number at most once a second, and all windows only if that number has grown. Without windows a
+claim or a finish costs nothing more.
 """
 
 import time
@@ -38,7 +38,7 @@ _NONE: Mapping[str, tuple[WindowSpan, ...]] = {}
 
 class SqlMaintenanceStore:
     def __init__(self, database: Database, changed: Callable[[], None]) -> None:
-        """`changed` tells the scheduler of this process to read the windows again."""
+        """`changed` notifies the scheduler of this process to read the windows again."""
         self._db = database
         self._changed = changed
 
@@ -96,7 +96,7 @@ async def update_window(session: Session, window: MaintenanceWindow) -> bool:
 
 
 def window_from(row: Sequence[Any]) -> MaintenanceWindow:
-    """A window from its columns, its instants already datetimes."""
+    """A window from its columns, with times as datetimes."""
     parts = (*row[:_RUNS], DuringMaintenance(row[_RUNS]), *row[_RUNS + 1 :])
     return MaintenanceWindow(*parts)
 

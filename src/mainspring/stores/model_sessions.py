@@ -1,4 +1,4 @@
-"""A model's sessions."""
+"""Model sessions and their leases."""
 
 import sys
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class SqlModelSessionStore:
     async def claim_analyses(
         self, worker: str, lease_ms: int, lookback_ms: int, limit: int, per_hour: int, endpoint_id: str | None = None
     ) -> list[str]:
-        async with self._db.reading() as db:  # a look must not keep the writers of SQLite waiting
+        async with self._db.reading() as db:  # a long read must not delay the writers of SQLite
             now = await db.now()
             since, hour = now - timedelta(milliseconds=lookback_ms), id_floor("ses", now - HOUR)
             due = await db.rows("analyses_due", endpoint_id, since, now, hour, per_hour, limit)

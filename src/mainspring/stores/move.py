@@ -1,4 +1,4 @@
-"""Move an installation from one database to another while it runs. Killed at any point, it continues when run again.
+"""Move an installation from one database to another while it runs. If killed at any point, it continues when run again.
 
     1 copy     the large tables, page by page; the target remembers how far
     2 follow   rows that changed meanwhile, which triggers of the source recorded, until few are left
@@ -8,8 +8,8 @@
     6 leave    one transaction of the source: from here on it refuses every write, and names the target
     7 open     the target is in service
 
-Before step 6 the source alone is in service; its lock ends with this process. After it, never again. So the rule that
-no slot runs in both databases depends on one commit, and on nothing that this process does later.
+Before step 6 only the source is in service; its lock ends with this process. After step 6 it never is again. So the
+rule that no slot runs in both databases depends on one commit, and on nothing that this process does later.
 """
 
 import asyncio
@@ -35,15 +35,15 @@ CHANGES = 2_000  # copied at once
 FEW = 200  # changes that the switch-over may copy
 FOLLOW_ROUNDS = 500
 TRIES = 3  # of the switch-over, if a row changed without a record: a partition was dropped
-SEEN_WITHIN_S = 1.5  # every process looks once a second whether to drain
+SEEN_WITHIN_S = 1.5  # every process checks once a second whether to drain
 POLL_S = 0.05
 INSTALLATION_ID = "installation_id"
 OF_THE_MOVE = (MOVE, MOVED_TO, DRAIN_UNTIL)  # values that do not belong to the installation
-DONE: list[int | str] = []  # the position of a table that was copied whole
+DONE: list[int | str] = []  # the position of a table that was copied completely
 
 
 class MoveState(Struct, frozen=True):
-    """How far a move has come, as the target remembers it."""
+    """The progress of a move, as stored in the target."""
 
     installation: str
     positions: dict[str, list[int | str]]
@@ -71,7 +71,7 @@ class Mover:
         self._state = MoveState("", {})
         self._limits: dict[str, int] = {}
         self._suspects: list[tuple[Table, Key | None, Key | None]] = []
-        self.is_left = False  # an earlier attempt left the source, and the target has only to be opened
+        self.is_left = False  # an earlier attempt left the source, and only the target has to be opened
         self.done = 0  # rows copied or compared
 
     async def plan(self) -> dict[str, int]:
@@ -89,7 +89,7 @@ class Mover:
         return {table.name: await self._source.count(table) for table in self._tables.values()}
 
     async def run(self, check: Callable[[], Awaitable[None]], *, drain: timedelta, pause_max: timedelta) -> MoveResult:
-        """`check` looks at the target before the source is left, and raises if it is not good. Call `plan` first."""
+        """`check` checks the target before the source is left, and raises if it is not valid. Call `plan` first."""
         if self.is_left:
             return await self._open_only()
         await self._begin()
@@ -146,7 +146,7 @@ class Mover:
                 )
 
     async def _open_only(self) -> MoveResult:
-        """The source was left, and this was killed before it had opened the target."""
+        """The source was left, and the process was killed before it opened the target."""
         text = await self._target.value(MOVE)
         state = msgspec.json.decode(text, type=MoveState) if text else MoveState("", {})
         if not state.is_whole or state.installation != await self._source.value(INSTALLATION_ID):
@@ -196,13 +196,13 @@ class Mover:
             await self._target.put(table, rows)
 
     async def _follow(self) -> None:
-        """Copy recorded changes until few are left, or until they come as fast as they are copied."""
+        """Copy recorded changes until few are left, or until they arrive as fast as they are copied."""
         for _ in range(FOLLOW_ROUNDS):
             if await self._copy_changes() < FEW:
                 return
 
     async def _copy_changes(self) -> int:
-        """Copy rows whose change was recorded, and only then forget the record: copying a row twice is harmless."""
+        """Copy changed rows, and only then delete the records of the changes: copying a row twice is harmless."""
         changes = await self._source.changes(CHANGES)
         keys: dict[str, dict[Key, None]] = {}
         for _, name, key in changes:
@@ -228,7 +228,7 @@ class Mover:
 
     async def _compare(self) -> None:
         """Read every page from both databases. A page that differs is copied again, and compared while the source is
-        locked: its rows may change at this moment, or have changed without a record.
+        locked: its rows may be changing, or may have changed without a record.
         """
         self._suspects = []
         for name in HISTORY:
@@ -271,7 +271,7 @@ class Mover:
         except TimeoutError as fault:
             raise Conflict(
                 f"the switch-over took longer than {pause_max.total_seconds():.0f} s and was aborted; the source is in "
-                "service; give more time with --pause-max, or try again at a calmer time",
+                "service; give more time with --pause-max, or try again when fewer runs are due",
                 kind="move",
                 name="",
             ) from fault
@@ -280,7 +280,7 @@ class Mover:
         failpoint("after_leave")
 
     async def _copy_rest(self) -> None:
-        """What remains to copy while writes are blocked: the last changes, and every small table."""
+        """Copy the rest while writes are blocked: the last changes, and every small table."""
         while await self._copy_changes():
             pass
         for table, after, upto in self._suspects:
@@ -315,7 +315,7 @@ class Mover:
         return total & ((1 << 128) - 1)
 
     def _moved(self, table: Table, rows: list[Row]) -> list[Row]:
-        """Without what each database knows of the move."""
+        """Without the rows in which a database records a move."""
         if table.name != "installation":
             return rows
         return [row for row in rows if table.key_of(row)[0] not in OF_THE_MOVE]

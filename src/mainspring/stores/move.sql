@@ -1,8 +1,8 @@
--- Statements of `move`, for any table. `@table`, `@columns`, `@key` and `@range` are filled with names that the database
--- itself gave, quoted, and with marks of parameters: see `stores/move_side.py`.
+-- Statements of `move`, for any table. `@table`, `@columns`, `@key` and `@range` are replaced by quoted names that the
+-- database itself returned, and by parameter marks: see `stores/move_side.py`.
 
 -- name: read_page
--- Rows of a table in the order of its key.
+-- Rows of a table, in the order of its key.
 SELECT @columns FROM @table WHERE @range ORDER BY @key LIMIT :limit;
 
 -- name: remove_page
@@ -10,7 +10,7 @@ SELECT @columns FROM @table WHERE @range ORDER BY @key LIMIT :limit;
 DELETE FROM @table WHERE @range;
 
 -- name: count_rows
--- How many rows a table has.
+-- The number of rows of a table.
 SELECT COUNT(*) FROM @table;
 
 -- name: list_changes
@@ -18,9 +18,9 @@ SELECT COUNT(*) FROM @table;
 SELECT id, table_name, key FROM move_change ORDER BY id LIMIT :limit;
 
 -- name: forget_all_changes
--- The move is over.
+-- Delete the record of the move.
 DELETE FROM move_change;
 
 -- name: forget_installation
--- A value of this installation is not needed any more.
+-- Delete a value of the installation.
 DELETE FROM installation WHERE key = :key;

@@ -1,7 +1,7 @@
-"""One of the two databases of a move, on a separate connection: what both kinds have in common.
+"""One of the two databases of a move, on a separate connection: what both kinds of database share.
 
 A source is read in pages, records which rows change, is locked, and is left. A target is written and opened. Names of
-tables and columns in a statement are those that the database itself gave; values are parameters.
+tables and columns in a statement are those that the database itself returned; values are parameters.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,11 +47,11 @@ class MoveSide:
         raise NotImplementedError
 
     async def put(self, table: Table, rows: Sequence[Row]) -> None:
-        """Insert rows whose keys are not there."""
+        """Insert rows whose keys do not exist."""
         raise NotImplementedError
 
     async def read_keys(self, table: Table, keys: Sequence[Key]) -> list[Row]:
-        """The rows of these keys that exist, in any order."""
+        """The existing rows with these keys, in any order."""
         raise NotImplementedError
 
     async def remove_keys(self, table: Table, keys: Sequence[Key]) -> None:
@@ -69,10 +69,10 @@ class MoveSide:
         raise NotImplementedError
 
     async def expect(self) -> None:
-        """Prepare the target for rows of another database: its triggers have done their work there."""
+        """Prepare the target for rows of another database, which already have the results of triggers."""
 
     async def check(self) -> None:
-        """Raises Conflict if the rows that arrived do not fit together."""
+        """Raises Conflict if the copied rows are inconsistent."""
 
     async def welcome(self) -> None:
         """Undo `expect`, inside the transaction that opens the target."""
@@ -81,7 +81,7 @@ class MoveSide:
         raise NotImplementedError
 
     async def describe(self) -> Tables:
-        """Read which tables there are."""
+        """Read the tables of the database."""
         columns = await self.fetch(self.sql("list_columns"))
         self.tables = tables_from(columns, await self.fetch(self.sql("list_parents")))
         return self.tables
@@ -104,7 +104,7 @@ class MoveSide:
         return int(str((await self.fetch(self.sql("count_rows", table)))[0][0]))
 
     async def value(self, key: str) -> str:
-        """A value of the installation; "": it has none."""
+        """A value of the installation; "" if it does not exist."""
         rows = await self.fetch(self.sql("installation"), key)
         return str(rows[0][0]) if rows else ""
 
@@ -112,7 +112,7 @@ class MoveSide:
         await self.execute(self.sql("put_installation"), key, value)
 
     async def record_changes(self) -> None:
-        """From here on the key of every change of the large tables is recorded."""
+        """Record the key of every change of the large tables from now on."""
         async with self.writing():
             for name in HISTORY:
                 for act in ACTS:
@@ -129,17 +129,17 @@ class MoveSide:
         return [(int(str(number)), str(table), CHANGE_KEY.decode(str(key))) for number, table, key in rows]
 
     async def drain(self, lasting: timedelta) -> None:
-        """Ask every scheduler to start no run for so long."""
+        """Ask every scheduler to start no runs for a number of seconds."""
         await self.put_value(DRAIN_UNTIL, str(to_us(await self.now() + lasting)))
 
     async def running(self) -> int:
         return int(str((await self.fetch(self.sql("running")))[0][0]))
 
     async def leave(self, moved_to: str) -> None:
-        """Refuse every write from here on and say where the installation is; commits what `lock` began.
+        """Refuse every write from now on and store where the installation is; commits what `lock` began.
 
-        The triggers that record changes stay, without effect: PostgreSQL removes a trigger only under a lock that
-        readers keep it from, and a reader that is about to write waits for `lock`.
+        The triggers that record changes stay, without effect: PostgreSQL removes a trigger only under a lock that waits
+        for readers, and a reader that is about to write waits for `lock`.
         """
         await self.put_value(MOVED_TO, moved_to)
         for table in self.tables.values():
@@ -150,7 +150,7 @@ class MoveSide:
         raise NotImplementedError
 
     async def open(self) -> None:
-        """Puts the target into service. Its higher epochs fence all other writers."""
+        """Put the target into service. Its higher epochs fence all other writers."""
         async with self.writing():
             await self.welcome()
             for query in FENCES:
@@ -163,11 +163,11 @@ class MoveSide:
             await self.remove_between(table, None, None)
 
     def trigger(self, query: str, table: Table, act: str) -> str:
-        """A statement that makes a trigger for one kind of change."""
+        """A statement that creates a trigger for one kind of change."""
         raise NotImplementedError
 
     def sql(self, query: str, table: Table | None = None, **fills: str) -> str:
-        """A query with the names of a table in it."""
+        """A query with the names of a table inserted."""
         if table is not None:
             names = {"table": quoted((table.name,)), "name": table.name}
             fills = {**names, "columns": quoted(table.columns), "key": quoted(table.key), **fills}

@@ -1,4 +1,4 @@
-"""How subscriptions, deliveries and alert states lie in rows, on both databases. See `rows` for how instants travel."""
+"""Map subscriptions, deliveries and alert states to rows, on both databases. See `rows` for the form of times."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -42,7 +42,7 @@ def changed_values(each: Subscription) -> tuple[object, ...]:
 
 
 def subscription_from(row: Sequence[Any]) -> Subscription:
-    """A Subscription from SUBSCRIPTION_COLUMNS, its instants already datetimes."""
+    """A Subscription from SUBSCRIPTION_COLUMNS, with times as datetimes."""
     parts = (*row[0:2], row[3], _CONFIG.decode(row[4]), bool(row[5]), *row[6:14])
     return Subscription(*parts)
 
@@ -80,7 +80,7 @@ def outcome_values(each: Delivery) -> tuple[object, ...]:
 
 
 def grouped(held: Sequence[Delivery]) -> list[list[Delivery]]:
-    """Deliveries for the same channel together."""
+    """Deliveries grouped by channel."""
     groups: dict[tuple[str, str], list[Delivery]] = {}
     for each in held:
         groups.setdefault((each.subscription_id, each.channel), []).append(each)

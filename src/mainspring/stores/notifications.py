@@ -1,4 +1,4 @@
-"""Subscriptions, the outbox, and the states of alerts."""
+"""Subscriptions, the outbox of deliveries, and the states of alerts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,11 +31,11 @@ HELD_PER_ROUND = 1_000
 
 
 class _CursorMoved(Exception):
-    """Another notifier was first; nothing of this transaction stays."""
+    """Another notifier was first; the transaction is rolled back."""
 
 
 async def erase_subscription(session: Session, tenant_id: str, subscription_id: str) -> bool:
-    """With its deliveries and states. False: was not there."""
+    """With its deliveries and states. False: it did not exist."""
     if not await session.run("delete_subscription", tenant_id, subscription_id):
         return False
     await session.run("delete_deliveries", subscription_id)
@@ -97,7 +97,7 @@ class SqlSubscriptionStore:
     async def alert_states(self, tenant_id: str | None) -> list[AlertState]:
         async with self._db.reading(tenant_id) as session:
             rows = await session.rows("alert_states", tenant_id)
-        # As many as there are alerts times endpoints in trouble: not on the event loop.
+        # As many rows as there are alerts times endpoints in trouble: not on the event loop.
         return await asyncio.to_thread(lambda: [state_from(session.instants(row, STATE_INSTANTS)) for row in rows])
 
 
@@ -145,7 +145,7 @@ class SqlOutboxStore:
     async def claim_deliveries(
         self, worker: str, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]
     ) -> list[Delivery]:
-        if self._db.has_one_writer and not await self._is_any_due():  # so that looking costs no write
+        if self._db.has_one_writer and not await self._is_any_due():  # so that a look costs no write
             return []
 
         async def work(session: Session) -> list[Delivery]:
@@ -163,7 +163,7 @@ class SqlOutboxStore:
 
     async def finish_delivery(self, delivery: Delivery, settle: Settle) -> Delivery | None:
         async with self._db.transaction() as session:
-            # First the subscription: who deletes it, or ends another delivery of it, locks it first too.
+            # The subscription first: a process that deletes it, or ends another delivery of it, locks it first too.
             old = [_subscription(session, row) for row in await session.rows("subscription", delivery.subscription_id)]
             rows = await session.rows("delivery_begun", delivery.id, delivery.attempt)
             if not rows:
@@ -208,7 +208,7 @@ class SqlOutboxStore:
 
 
 async def begin_outbox(session: Session, events: EventReader) -> str:
-    """Return the position. It begins at the newest event: a new subscription gets what happens from now on."""
+    """Return the position. It begins at the newest event: a new subscription receives events from now on."""
     newest = await events.latest_events(session, None, 1)
     await session.run("begin_outbox", newest[-1].cursor if newest else "")
     return str(await session.value("outbox_position"))

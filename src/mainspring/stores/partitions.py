@@ -1,4 +1,4 @@
-"""Whole partitions of workflows: where they are, and what is overdue in them."""
+"""Partitions of workflows: their progress, and overdue executions."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Pings and the tokens they are sent to."""
+"""Pings and their tokens."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from mainspring.stores.events import add_events
 from mainspring.stores.rows import Row, body_values, error_text, event_rows, run_values, state_values
 from mainspring.stores.session import Database, Session
 
-SOON = timedelta(seconds=10)  # a scheduler looks again every few seconds; what is due later needs no notification
+SOON = timedelta(seconds=10)  # a scheduler looks again every few seconds, so later due times need no notification
 
 
 class SqlPingStore:
@@ -87,7 +87,7 @@ class _PingBatch:
     """The rows of several pings, so that one transaction serves them all."""
 
     def __init__(self) -> None:
-        self._runs: dict[str, Run] = {}  # that begin here
+        self._runs: dict[str, Run] = {}  # runs that begin with these pings
         self._ended: list[Row] = []
         self._bodies: list[Row] = []
         self._closed: list[Row] = []

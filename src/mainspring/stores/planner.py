@@ -59,7 +59,7 @@ async def begin_judging(session: Session) -> None:
 
 class SqlPlannerStore:
     def __init__(self, database: Database, events: EventReader, wake: Callable[[], None], cron: CronReader) -> None:
-        """`wake` tells a waiting scheduler of this process that a schedule moved."""
+        """`wake` notifies a waiting scheduler of this process that a schedule moved."""
         self._db = database
         self._events = events
         self._wake = wake
@@ -258,7 +258,7 @@ async def _health(session: Session, wanted: HealthWanted) -> Health:
 
 
 async def _held_modes(session: Session) -> dict[str, str]:
-    """Read the modes, which stay as they are until the transaction ends. Before any other lock: a switch waits."""
+    """Read the modes, which cannot change until the transaction ends. Take this lock first: a switch waits for it."""
     await session.lock("hold_planner_modes", MODES_LOCK)
     return await _modes(session)
 

@@ -1,4 +1,4 @@
-"""Proposals: what advice proposed in mode `ask`, and what became of it."""
+"""Proposals: what advice proposed in mode `ask`, and the decisions."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -59,13 +59,13 @@ async def place_proposals(session: Session, proposals: Iterable[StoredProposal],
 
 
 async def withdraw_proposals(session: Session, scope: str, actor: str, note: str, now: datetime) -> list[Event]:
-    """End what is pending in a scope, in the caller's transaction; return the events."""
+    """End pending proposals in a scope, in the caller's transaction; return the events."""
     rows = await session.rows("withdraw_proposals", now, actor, note, scope)
     return [told(_proposal(session, row), now, 0) for row in rows]
 
 
 async def expire_proposals(session: Session, limit: int) -> list[Event]:
-    """End pending proposals whose time is over, in the caller's transaction; return the events."""
+    """End expired proposals, in the caller's transaction; return the events."""
     now = await session.now()
     expired = [_proposal(session, row) for row in await session.rows("expire_proposals", now, limit)]
     left = {
@@ -80,7 +80,7 @@ def _proposal(session: Session, row: Row) -> StoredProposal:
 
 
 def archived_scopes(before: Sequence[Endpoint], changes: Sequence[Change]) -> list[tuple[str, str]]:
-    """The endpoints that a change archives, as scopes of proposals to withdraw, each with who archived it."""
+    """The endpoints that a change archives, as scopes of proposals to withdraw, each with the user who archived it."""
     return [
         (f"endpoint:{old.id}", change.events[0].actor if change.events else "")
         for old, change in zip(before, changes, strict=True)

@@ -1,10 +1,10 @@
 """Read a database's `.sql` files: named statements with named parameters, and the column lists they share.
 
     -- name: read_clock
-    -- What time it is by the database.
+    -- The time of the database.
 
-`{{columns}}` stands for a list made from `rows`, so that a query and the value order it is given cannot part ways.
-Values are passed in the order in which their parameters appear first, or as a line under the name says:
+`{{columns}}` is replaced by a list made from `rows`, so that a query and the order of its values always agree. Values
+are passed in the order in which their parameters first appear, or as a line under the name says:
 
     -- parameters: now, limit, worker
 """
@@ -15,7 +15,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 LISTS = ("ids", "names", "jobs", "tenants", "members")  # parameters with several texts: `id {{in_ids}}`
-SHARED = "mainspring.stores"  # the folder of the queries that both databases speak
+SHARED = "mainspring.stores"  # the folder of the queries that both databases share
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _PARAMETER = re.compile(r'(?<![:"]):([a-z_]+)\b')
 _ORDER = re.compile(r"^-- parameters: (.+)$", re.MULTILINE)
@@ -23,7 +23,7 @@ _COMMENT = re.compile(r"--[^\n]*\n")
 
 
 def load_queries(package: str, fragments: Mapping[str, str], mark: str) -> dict[str, str]:
-    """Every query of the database's own `*.sql` files, and of those that both databases speak.
+    """Every query of the database's own `*.sql` files, and of those that both databases share.
 
     `mark` is what the database writes before the number of a parameter.
     """
@@ -46,7 +46,7 @@ def _sql_files(folder: str) -> list[Traversable]:
 
 
 def numbered(sql: str, mark: str, order: Sequence[str] = ()) -> str:
-    """`:name` as `$1`, `$2`, ...; `::casts` and the `"name":value` of JSON are left alone."""
+    """`:name` as `$1`, `$2`, ...; `::casts` and the `"name":value` of JSON stay unchanged."""
     numbers = {name: number for number, name in enumerate(order, 1)}
 
     def number(match: re.Match[str]) -> str:

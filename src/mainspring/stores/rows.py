@@ -1,7 +1,7 @@
-"""How domain values lie in rows: the column lists both databases share, and the way there and back.
+"""Map domain values to rows and back: the column lists that both databases share.
 
-Instants are timestamps in PostgreSQL and microseconds in SQLite; each store passes values through its own codec.
-The order of a list is the order of its query's parameters, so every list is used by name from here only.
+Times are timestamps in PostgreSQL and microseconds in SQLite; each store passes values through its own codec. The order
+of a list is the order of its query's parameters, so lists are used by name from here only.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -46,7 +46,7 @@ ENDPOINT_INSTANTS = [
     for index, column in enumerate(ENDPOINT_COLUMNS)
     if column.endswith(("_at", "_until")) or column == "not_before"
 ]
-# What an ordinary claim and an ordinary finish change: two short writes instead of two long ones for every run.
+# The fields that an ordinary claim and an ordinary finish change: two short writes per run instead of two long ones.
 LEASE_COLUMNS = ("slot_at", "trigger", "attempt", "lease_until", "run_id")
 OUTCOME_COLUMNS = (
     "failure_count", "anchor_at", "next_run_at", "source", "trail", "slot_at", "lease_until", "lost_count",
@@ -59,7 +59,7 @@ RESULT_COLUMNS = (
     "id", "tenant_id", "status", "finished_at", "duration_ms", "status_code", "error_code", "error", "detail",
     "started_at", "body_type", "body_truncated", "body_seen", "body",
 )  # fmt: skip
-# Which runs rules and health read: a missed run counts where no ping arrived, and not where no worker could run a slot.
+# Runs that rules and health read: a missed run counts if no ping arrived, and not if no worker could run a slot.
 HAS_RESULT = f"(status IN {tuple(map(str, WITH_RESULT))} AND missed_count = 0)"
 EVENT_COLUMNS = ("tenant_id", "at", "events")
 
@@ -72,7 +72,7 @@ _EVENTS = msgspec.json.Decoder(list[Event])
 _encode = msgspec.json.Encoder().encode
 
 Row = tuple[object, ...]
-Codec = Callable[[datetime | None], object]  # an instant as a database takes it
+Codec = Callable[[datetime | None], object]  # a time as a database takes it
 
 
 def as_it_is(instant: datetime | None) -> object:
@@ -80,7 +80,7 @@ def as_it_is(instant: datetime | None) -> object:
 
 
 def qualified(columns: Iterable[str]) -> list[str]:
-    """Columns of an endpoint as a query names them: two are in both of its tables, and one is its job's."""
+    """Columns of an endpoint as a query names them: two are in both of its tables, and one is in its job's."""
     names = {
         "tenant_id": "endpoint.tenant_id",
         "host": "endpoint.host",
@@ -101,7 +101,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _decoders() -> dict[str, Callable[[Any], Any]]:
-    """How a column becomes the field of its name, where it is not the field's value already."""
+    """How a column becomes the field of its name, if it does not have the field's type."""
     found: dict[str, Callable[[Any], Any]] = {
         "action": _action,
         "job_active": bool,
@@ -134,8 +134,8 @@ def _group_text(value: msgspec.Struct | None) -> str:
 
 
 _DECODED = [(ENDPOINT_COLUMNS.index(column), decode) for column, decode in _decoders().items()]
-# Where the parts of a row are. The fields of an Endpoint are in the order of its columns, but for the ids, which come
-# after the configuration, and the eight columns of the hints, which are two fields.
+# Positions in a row. The fields of an Endpoint are in the order of its columns, except for the ids, which come after
+# the configuration, and the eight columns of the hints, which are two fields.
 _CONFIG_END = len(_IDS) + len(EndpointConfig.__struct_fields__)
 _HINTS = ENDPOINT_COLUMNS.index("hint_interval_ms")
 _ENCODED: list[tuple[int, Callable[[Any], str]]] = [
@@ -147,7 +147,7 @@ _CONFIG = attrgetter(*CONFIG_COLUMNS)
 
 
 def endpoint_from(row: Sequence[Any]) -> Endpoint:
-    """An Endpoint from ENDPOINT_COLUMNS, its instants already datetimes; the columns are typed by the schema."""
+    """An Endpoint from ENDPOINT_COLUMNS, with times as datetimes; the columns are typed by the schema."""
     r = list(row)
     for index, decode in _DECODED:
         r[index] = decode(r[index])
@@ -204,7 +204,7 @@ def run_values(run: Run, t: Codec = as_it_is) -> tuple[object, ...]:
 
 
 def run_from(row: Sequence[Any]) -> Run:
-    """A Run from RUN_COLUMNS, its instants already datetimes."""
+    """A Run from RUN_COLUMNS, with times as datetimes."""
     parts = (*row[0:5], _TRIGGER[row[5]], row[6], RunStatus(row[7]), *row[8:20])
     return Run(*parts)
 
@@ -240,7 +240,7 @@ def body_values(body: Body | None) -> tuple[object, ...]:
 
 
 def event_rows(events: Sequence[Event], t: Codec = as_it_is) -> list[tuple[object, ...]]:
-    """One row for all that a transaction has to tell a tenant: at thousands of runs a second, rows are what costs."""
+    """One row for all events of a transaction for a tenant: at thousands of runs a second, the cost is in rows."""
     tenants: dict[str, list[Event]] = {}
     for event in events:
         tenants.setdefault(event.tenant_id, []).append(event)
@@ -248,9 +248,9 @@ def event_rows(events: Sequence[Event], t: Codec = as_it_is) -> list[tuple[objec
 
 
 def stored_events(rows: Iterable[Sequence[Any]], last_read: tuple[int, int] = (0, -1)) -> list[StoredEvent]:
-    """The events of (place, JSON) rows, without those up to the index that was read last in the row at that place.
+    """The events of (position, JSON) rows, without those up to the index read last in the row at that position.
 
-    That row need not be among them: it may have been swept, or belong to another tenant than the reader now asks for.
+    That row may be missing: it may have been swept, or belong to another tenant than the reader now asks for.
     """
     read_place, read_index = last_read
     stored: list[StoredEvent] = []
@@ -262,7 +262,7 @@ def stored_events(rows: Iterable[Sequence[Any]], last_read: tuple[int, int] = (0
 
 
 def parse_cursor(cursor: str) -> tuple[int, int]:
-    """The row a cursor points into, and the index of the event there that was read last."""
+    """The row of a cursor, and the index of the event in it that was read last."""
     return place_of(cursor) if cursor else (0, -1)
 
 
@@ -297,10 +297,10 @@ def _detail(outcome: Outcome) -> str:
     headers = outcome.headers
     try:
         text = _detail_text(outcome, headers)
-    except UnicodeEncodeError:  # half a surrogate pair is no text
+    except UnicodeEncodeError:  # half a surrogate pair is not text
         headers = tuple((clean_text(name, DETAIL_MAX), clean_text(value, DETAIL_MAX)) for name, value in headers)
         text = _detail_text(outcome, headers)
-    while len(text) > DETAIL_MAX and headers:  # whole headers go: half a JSON text is none
+    while len(text) > DETAIL_MAX and headers:  # whole headers are removed: half of a JSON text is invalid
         headers = headers[: len(headers) // 2]
         text = _detail_text(outcome, headers)
     return text
@@ -319,10 +319,10 @@ def _detail_text(outcome: Outcome, headers: tuple[tuple[str, str], ...]) -> str:
 
 
 def id_time(made: str) -> datetime:
-    """When an id was made, to the millisecond."""
+    """When an id was created, to the millisecond."""
     return from_us(int(made.partition("_")[2][:12], 16) * 1000)
 
 
 def id_floor(prefix: str, at: datetime) -> str:
-    """The smallest id that could have been made at this instant: ids begin with their millisecond in hex."""
+    """The smallest id that could have been created at this time: ids begin with their millisecond in hex."""
     return f"{prefix}_{max(0, to_us(at) // 1000):012x}"

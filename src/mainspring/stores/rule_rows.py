@@ -1,6 +1,6 @@
-"""Rules in rows, and their firings applied to locked endpoints: what both databases share of the planner's page.
+"""Map rules to rows, and apply their firings to locked endpoints: what both databases share of the planner's page.
 
-Whatever throws while one rule is applied is told about its target; the other firings of the page go on.
+An exception while one rule is applied is recorded on its target; the other firings of the page continue.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -36,8 +36,8 @@ from mainspring.domain.schedule.governor import CronReader
 from mainspring.stores.rows import id_floor, stored_events
 
 CURSOR = "rules"
-PAGE_RUNS = 250  # as many as one transaction of a scheduler may bring
-SHADOW_PAGE = 200  # rows of events, each with what one transaction told
+PAGE_RUNS = 250  # as many as one transaction of a scheduler may write
+SHADOW_PAGE = 200  # rows of events, each with the events of one transaction
 LAST_RUN_ID = "run_~"  # after every id of a run
 CLOCKS_DIFFER = timedelta(minutes=1)  # more is reported by `doctor`
 RULES_KEPT = 10_000  # texts, a few hundred bytes each
@@ -68,7 +68,7 @@ def stored_rule(row: Sequence[Any]) -> StoredRule:
 
 @lru_cache(maxsize=RULES_KEPT)
 def _rule(document: str) -> Rule:
-    """Rules are read again at every page, and change once in a while."""
+    """Rules are read again at every page, and change rarely."""
     return _RULE.decode(document)
 
 
@@ -104,7 +104,7 @@ def result_from(row: Sequence[Any]) -> RuleResult:
 
 
 def window_ids(wanted: RunWindow) -> tuple[str, str]:
-    """Ids between which all runs of a window are: they were made when the runs began, by clocks that may differ."""
+    """Two ids that enclose all runs of a window: ids were created when runs began, by clocks that may differ."""
     longest = timedelta(milliseconds=TIMEOUT_MS_MAX)
     return id_floor("run", wanted.since - longest - CLOCKS_DIFFER), id_floor("run", wanted.until + CLOCKS_DIFFER)
 
@@ -117,7 +117,7 @@ def last_id(wanted: FactsWanted) -> str:
 
 
 def health_bounds(wanted: HealthWanted) -> tuple[object, ...]:
-    """In the order of the query `health`; the ids are those between which all its runs are."""
+    """In the order of the query `health`; two ids enclose all its runs."""
     hour, four, day = (wanted.until - span for span in HEALTH_SPANS)
     ids = window_ids(RunWindow(wanted.endpoint_id, day, wanted.until, bodies=False))
     return hour, four, wanted.endpoint_id, *ids, day, wanted.until
@@ -128,12 +128,12 @@ def health_from(row: Sequence[Any]) -> Health:
 
 
 def chosen_rows(rows: Sequence[Sequence[Any]], wanted: RunWindow) -> Sequence[Sequence[Any]]:
-    """Those that a window may hold; the last column is the size of the body."""
+    """Runs that a window may hold; the last column is the size of the body."""
     return rows[: fitting((row[6] if wanted.bodies else 0 for row in rows), wanted.runs_max)]
 
 
 def finished_runs(stored: Iterable[StoredEvent]) -> tuple[FinishedRun, ...]:
-    """The runs that ended by a call of the schedule; a test run changes nothing, so it fires nothing."""
+    """The runs that ended with a call of the schedule; a test run changes nothing, so it fires no rule."""
     found = []
     for each in stored:
         event = each.event
@@ -145,7 +145,7 @@ def finished_runs(stored: Iterable[StoredEvent]) -> tuple[FinishedRun, ...]:
 
 
 def fired_in_shadow(texts: Iterable[str], endpoint_id: str | None) -> list[Event]:
-    """What rules would have done, by rows of events, newest first; of one endpoint or of all."""
+    """What rules would have done, by rows of events, newest first; of one endpoint or all."""
     return [
         each.event
         for text in texts
@@ -157,7 +157,7 @@ def fired_in_shadow(texts: Iterable[str], endpoint_id: str | None) -> list[Event
 
 
 def cut_page(rows: Iterable[tuple[str, str | None]]) -> tuple[str, tuple[FinishedRun, ...]]:
-    """The runs of the first rows, up to some hundreds, and the last row's place: a page must not take long."""
+    """The runs of the first rows, up to some hundreds, and the position of the last row: a page must not take long."""
     place, runs = "", list[FinishedRun]()
     for place, text in rows:
         runs += () if text is None else finished_runs(stored_events([(place, text)]))
@@ -167,7 +167,7 @@ def cut_page(rows: Iterable[tuple[str, str | None]]) -> tuple[str, tuple[Finishe
 
 
 class AppliedFirings(Struct, frozen=True):
-    """Endpoints that changed, what to tell in the order of the firings, which were refused and why, what to propose."""
+    """Changed endpoints, events in the order of the firings, refused firings with reasons, and proposals."""
 
     changed: list[Endpoint]
     events: list[Event]
@@ -192,7 +192,7 @@ def apply_firings(
             continue
         try:
             change, refused = answer(replace(firing, mode=mode), target, now, cron)
-        except Exception as fault:  # whatever one rule throws is that rule's alone
+        except Exception as fault:  # an exception of one rule concerns only that rule
             data: dict[str, object] = {"rule": firing.rule.name, "fault": f"{type(fault).__name__}: {fault}"[:500]}
             by = author(firing.rule)
             events.append(Event(EventType.RULE_FAULTY, now, target.tenant_id, target.id, firing.run_id, by, data))
@@ -208,7 +208,7 @@ def apply_firings(
 def state_rows(
     page: JudgedPage, decisions: Decisions, refusals: Mapping[tuple[str, str], str], now: datetime
 ) -> list[tuple[object, ...]]:
-    """What rules remember. A cooldown counts from when the act took effect; an act that was refused starts none."""
+    """What rules remember. A cooldown counts from when the action took effect; a refused action starts none."""
     rows: list[tuple[object, ...]] = []
     for key, state in decisions.states.items():
         refused = refusals.get(key, state.refused)

@@ -11,7 +11,7 @@ from mainspring.stores.events import EventReader, add_events
 from mainspring.stores.rows import RUN_COLUMNS, body_values, id_time, past_run_from, run_from, run_values
 from mainspring.stores.session import Database, Row, Session
 
-_SLOT_AT = 2  # its place in a row of `past_run`
+_SLOT_AT = 2  # its position in a row of `past_run`
 _INSTANTS = [index for index, column in enumerate(RUN_COLUMNS) if column.endswith("_at")]
 
 

@@ -3,28 +3,28 @@
 SELECT {{run_columns}} FROM run WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: body
--- What a run's response was.
+-- The response of a run.
 SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: add_run
--- A test run.
+-- Insert a test run.
 INSERT INTO run ({{run_columns}}) VALUES ({{run_parameters}});
 
 -- name: add_body
--- The body of a test run.
+-- Store the body of a run.
 UPDATE run SET body_type = :body_type, body_truncated = :truncated, body_seen = :seen, body = :body
 WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: signing_keys
--- Which signing keys a tenant has; never the keys.
+-- A tenant's signing keys, without their secrets.
 SELECT id, created_at FROM signing_key WHERE tenant_id = :tenant_id ORDER BY created_at DESC, id DESC;
 
 -- name: add_signing_key
--- A new signing key.
+-- Insert a signing key.
 INSERT INTO signing_key (id, tenant_id, sealed, created_at) VALUES (:id, :tenant_id, :sealed, :created_at);
 
 -- name: revoke_signing_key
--- End a signing key.
+-- Revoke a signing key.
 DELETE FROM signing_key WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: runs
@@ -42,7 +42,7 @@ WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND (CAST(:before AS
 ORDER BY id DESC LIMIT :limit;
 
 -- name: past_run
--- The newest call of an earlier slot, or the newest that succeeded, among an endpoint's last 200 runs.
+-- The newest run of an earlier slot, or the newest success, among an endpoint's last 200 runs.
 SELECT status, status_code, slot_at, detail, body FROM run
 WHERE tenant_id = :tenant_id AND id = (
   SELECT id FROM (

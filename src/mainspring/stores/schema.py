@@ -1,4 +1,4 @@
-"""Compare the migrations that a database has with those that this program knows, and say that it was left."""
+"""Compare the migrations of a database with those of this program; report a database that the installation has left."""
 
 from collections.abc import Iterable
 

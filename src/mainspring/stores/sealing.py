@@ -1,4 +1,4 @@
-"""Rows that hold something sealed: what each holds, what it is sealed to, and how it gets another seal."""
+"""Rows with encrypted values: their contents and contexts, and how they are encrypted with another key."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -20,7 +20,7 @@ from mainspring.failpoints import failpoint
 from mainspring.ports.sealing import SealedKind, SealedRow
 from mainspring.stores.session import Database, Session
 
-BETWEEN = "\n"  # the request and the answer that are read as one text; no sealed text holds it
+BETWEEN = "\n"  # between request and response that are read as one text; no encrypted text contains it
 QUERIES = {
     SealedKind.ENDPOINT: ("sealed_endpoint", "reseal_endpoint"),
     SealedKind.SIGNING_KEY: ("sealed_signing_key", "reseal_signing_key"),
@@ -58,7 +58,7 @@ class SqlSealedStore:
         async with self._db.transaction() as session:
             endpoints = [row.place[0] for row, _ in rows if row.kind is SealedKind.ENDPOINT]
             if endpoints:
-                await session.lock_endpoints(endpoints)  # as an edit does, before it reads
+                await session.lock_endpoints(endpoints)  # an edit does this before it reads
             written = 0
             for row, fresh in rows:
                 if await _reseal(session, row, resealed(row, fresh)):
@@ -88,7 +88,7 @@ def sealed_row(kind: SealedKind, row: Sequence[object]) -> SealedRow:
 
 
 def resealed(row: SealedRow, fresh: Mapping[str, str]) -> str:
-    """The text with other sealed texts in it. None of them holds a character that JSON writes otherwise."""
+    """The text with other encrypted texts in it. None of them contains a character that JSON escapes."""
     text = row.text
     for old, new in fresh.items():
         text = text.replace(old, new)

@@ -1,4 +1,4 @@
-"""One way to speak to both databases: what a store needs of a transaction, whichever database it is in.
+"""One interface to both databases: what a store needs of a transaction.
 
 A store is written once over these two protocols; `sqlite/database.py` and `postgres/database.py` implement them.
 Only the stores that differ in kind (schedule, ticks, backup, presence) use a driver directly.
@@ -65,29 +65,29 @@ class Session(Protocol):
         """
 
     async def notify(self) -> None:
-        """Announce at the commit that a schedule moved. On SQLite other processes notice the commit itself."""
+        """Notify at the commit that a schedule moved. On SQLite other processes notice the commit itself."""
 
     async def only(self, tenant_id: str) -> None:
         """Hide every other tenant's rows until the transaction ends (row-level security; SQLite has none)."""
 
     async def make_room(self, at: datetime) -> None:
-        """Make sure that runs whose ids were made at this time can be inserted (partitions; SQLite has none)."""
+        """Make sure that runs with ids of this time can be inserted (partitions; SQLite has none)."""
 
     async def now(self) -> datetime:
-        """Read the clock that counts: the database's, or the one that a test or simulation injected."""
+        """Read the clock that counts: the database's, or the injected one of a test or simulation."""
 
     def at(self, read: object) -> datetime:
-        """Return the instant that a `*_read_clock` query read, unless another clock counts."""
+        """Return the time that a `*_read_clock` query read, unless another clock counts."""
 
     def instant(self, value: object) -> datetime | None:
-        """Convert a column that holds an instant."""
+        """Convert a column that holds a time."""
 
     def instants(self, row: Row, columns: Sequence[int]) -> list[object]:
-        """Copy a row with the instants at these indexes converted."""
+        """Copy a row with the times at these indexes converted."""
 
 
 class Database(Protocol):
-    """Opens sessions. Every block commits where it ends and leaves nothing where it raises."""
+    """Opens sessions. Every block commits at its end and rolls back on an exception."""
 
     has_one_writer: bool  # SQLite: a writing transaction keeps every other writer waiting
 
@@ -117,4 +117,4 @@ class Database(Protocol):
 
 
 Work = Callable[[Session], Coroutine[Any, Any, T]]
-"""What is done with a session; it awaits nothing else."""
+"""An operation on a session; it awaits nothing else."""

@@ -1,7 +1,7 @@
 """The tables of a database as `move` needs them: names, columns and keys, read from the database itself.
 
 No table is described here. A table or column that only one of two databases has is a difference, and stops a move.
-Rows travel in the form that SQLite stores: instants are microseconds, booleans are 0 and 1.
+Rows travel in the form that SQLite stores: times are microseconds, booleans are 0 and 1.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ Value: TypeAlias = int | str | bytes | None
 Row: TypeAlias = tuple[Value, ...]
 Key: TypeAlias = tuple[int | str, ...]
 
-NOT_MOVED = ("schema_migration", "move_change")  # what belongs to a database and not to the installation
+NOT_MOVED = ("schema_migration", "move_change")  # tables that belong to a database and not to the installation
 # The large tables, copied while the source is in service. Without foreign keys, so that their order does not matter.
 HISTORY = (
     "run",
@@ -67,7 +67,7 @@ def tables_from(columns: Iterable[Sequence[object]], parents: Iterable[Sequence[
 
 
 def differences(one: Tables, other: Tables) -> list[str]:
-    """What one of two databases has and the other has not: tables, columns, kinds of columns, keys."""
+    """Differences between two databases: tables, columns, kinds of columns, keys."""
     found = []
     for name in sorted({*one, *other}):
         if name not in one or name not in other:
@@ -95,7 +95,7 @@ def parents_first(tables: Tables) -> list[Table]:
 
 
 def digest(rows: Iterable[Row]) -> int:
-    """A number for a set of rows, whatever their order: digests of two sets add up to that of both."""
+    """A number for a set of rows in any order: digests of two sets add up to the digest of both."""
     encode = msgspec.msgpack.Encoder().encode
     total = 0
     for row in rows:

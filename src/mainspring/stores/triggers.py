@@ -1,4 +1,4 @@
-"""What starts executions from outside: the position in the events, and the workflows that have triggers."""
+"""Triggers of workflows: the position in the events, and the workflows that have triggers."""
 
 from mainspring.ports.workflows import Published
 from mainspring.stores.session import Database

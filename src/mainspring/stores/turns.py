@@ -1,7 +1,7 @@
-"""Take the turns of a tick where the event loop does not wait for them.
+"""Take the turns of a tick without blocking the event loop.
 
-A tick moves hundreds of executions, and each may have thousands of steps to go. A thread takes turns for a moment at
-a time: the loop has its turn in between, and a process that is told to end waits for one moment and not for the tick.
+A tick moves hundreds of executions, and each may have thousands of steps. A thread takes turns for a moment at a time:
+the loop runs in between, and a process that is stopped waits for one moment and not for the tick.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ MOMENT_S: Final = 0.05
 
 
 async def take_aside(turns: TickRun, count: int) -> list[ExecutionMove]:
-    """The next turns, at most `count` and as many as a moment holds; none where all were taken."""
+    """The next turns, at most `count` and as many as fit into a moment; none once all were taken."""
     return await asyncio.to_thread(_take, turns, count)
 
 

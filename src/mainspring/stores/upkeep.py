@@ -1,4 +1,4 @@
-"""What the janitor and the watchdog need; `sqlite/upkeep.py` and `postgres/upkeep.py` add what differs in kind."""
+"""The store of the janitor and the watchdog; `sqlite/upkeep.py` and `postgres/upkeep.py` add what differs in kind."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -111,7 +111,7 @@ class SqlUpkeepStore:
         return 0.0 if now is None else max(0.0, int(found[DRAIN_UNTIL]) / 1_000_000 - to_us(now) / 1_000_000)
 
     async def _sweep(self, session: Session, keep: Retention, batch: int) -> Swept:
-        """Remove one small batch of whatever there is to remove, so that a claim never waits long for its turn."""
+        """Remove one small batch of anything past its retention, so that a claim never waits long."""
         now = await session.now()
         await session.run("forget_workers", now - WORKERS_KEPT)
         await session.run("forget_usage", month_of(now - USAGE_KEPT))
@@ -140,7 +140,7 @@ class SqlUpkeepStore:
 
 
 async def _remove_done(session: Session, before: datetime, now: datetime, batch: int) -> int:
-    """Remove a batch of endpoints whose single run is long over, with their runs."""
+    """Remove a batch of endpoints whose single run ended long ago, with their runs."""
     found = [map(str, row) for row in await session.rows("done_endpoints", before, batch)]
     events = []
     for tenant_id, endpoint_id, name in found:

@@ -1,4 +1,4 @@
-"""How workflows and executions lie in rows, for both databases."""
+"""Map workflows and executions to rows, for both databases."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -31,9 +31,9 @@ _WORKFLOW = msgspec.json.Decoder(Workflow)
 _DATA = msgspec.json.Decoder(dict[str, object])
 _HEADS = msgspec.json.Decoder(tuple[tuple[str, int, str], ...])
 _encode = msgspec.json.Encoder().encode
-_bytes = bytes.fromhex  # hashes lie in the log as bytes
+_bytes = bytes.fromhex  # hashes are bytes in the log
 
-REMOVING = ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects")  # all there is of an execution
+REMOVING = ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects")  # all columns of an execution
 NOTHING_REPORTED = "[]"  # a watch that has not reported yet
 
 
@@ -90,7 +90,7 @@ def breach_of_row(row: Row) -> Breach | None:
 
 
 def executions_query(tenant_id: str, wanted: ExecutionFilter) -> tuple[str, *tuple[object, ...]]:
-    """The query that uses a special index if one exists, and its values."""
+    """The query that uses a special index if one applies, and its values."""
     if wanted.running_under is not None:
         return "running_under", tenant_id, wanted.running_under, wanted.workflow, wanted.limit
     return (
@@ -118,7 +118,7 @@ def moved_rows(moved: Iterable[ExecutionMove], wall_us: int) -> list[Row]:
 
 
 def left_rows(moved: Iterable[ExecutionMove], partition: int) -> list[Row]:
-    """The places in the queue that executions give up."""
+    """The places in the queue that executions leave."""
     return [
         (partition, each.was_ready_tick, each.state.id)
         for each in moved
@@ -210,7 +210,7 @@ def tick_from_outlook(lead: Lead, wall: datetime, outlook: Row) -> tuple[int | N
 
 def ready_of(rows: Iterable[Row], lead: Lead, arrivals: Iterable[Row] = ()) -> tuple[ReadyExecution, ...]:
     """Executions in the order of their rows (id, tenant, workflow, version, state, maybe when its time came), each with
-    its arrivals and the ticks in which it may first take them.
+    its arrivals and the ticks in which it may first process them.
     """
     clock = clock_of(lead, 0)
     arrived: dict[object, list[Arrival]] = {}
@@ -287,7 +287,7 @@ def intent_from(row: Row, was_sent: bool) -> Intent:
 
 
 def erased(state: ExecutionState) -> ExecutionState:
-    """What is left of a finished execution's state: how it went, not what it knew."""
+    """What remains of a finished execution's state: its progress, without its values."""
     return msgspec.structs.replace(
         state, salt="", input={}, vars={}, steps={}, events={}, queue={}, origin=None, error=""
     )

@@ -116,7 +116,7 @@ class SqlWorkflowStore:
 
 
 def _locks(starts: Sequence[Start]) -> list[tuple[str, str, str]]:
-    """What to lock before anything is added, always in one order: two who start many must not wait in a ring."""
+    """What to lock before anything is inserted, in one order, so that two callers that start many cannot deadlock."""
     wanted = {(s.execution.tenant_id, s.execution.state.workflow, s.execution.correlation) for s in starts if s.alone}
     if len(starts) > 1:
         wanted |= {(start.execution.tenant_id, start.execution.state.workflow, "") for start in starts}

@@ -1,4 +1,4 @@
-"""Test a configuration as it would run: `docs/testing.md` describes it. Everything public is listed here.
+"""Test a configuration as it would run: `docs/testing.md` describes it. All public names are listed here.
 
 The workers, the store and every decision are those of production; the clock, the targets, the model and the mailbox are
 scripted. Importing this package needs no pytest; `mainspring.testing.fixture` has the fixture.

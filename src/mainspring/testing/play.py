@@ -1,8 +1,8 @@
-"""Play a configuration: an installation in memory, the production workers, and a clock that moves by hand.
+"""Run a configuration in a test: an installation in memory, the production workers, and a clock that moves by hand.
 
 The scheduler runs as in production, on an event loop whose time passes only in `advance`. The other workers do their
-unit of work whenever something happened, or when the next thing of theirs is due. The rule that must not break: the
-same document, script and calls give the same runs.
+unit of work whenever something happened, or when their next work is due. The rule that must not break: the same
+document, script and calls give the same runs.
 """
 
 import asyncio
@@ -61,10 +61,10 @@ T = TypeVar("T")
 
 STARTS_AT = datetime(2030, 1, 7, 9, tzinfo=UTC)  # a Monday morning
 TENANT, WORKER = "default", "play"
-LOOK_S = 60.0  # how often workers look although nothing happened: the end of a cooldown is no event
+LOOK_S = 60.0  # how often workers check although nothing happened: the end of a cooldown is not an event
 TICK_S = 1.0
-MARGIN = timedelta(milliseconds=1)  # what is due at the very end of a span has happened
-SETTLE_TURNS = 200  # turns of the event loop, each a step of every worker that has something to do
+MARGIN = timedelta(milliseconds=1)  # work that is due at the very end of a span is done
+SETTLE_TURNS = 200  # turns of the event loop, each a step of every worker that has work
 PAGE = 1_000
 
 
@@ -137,13 +137,13 @@ class Play:
     def answer(self, target: str, *answers: Script) -> None:
         """Scripts a target, by the name of its endpoint or the beginning of its URL.
 
-        Answers are given in order, and the last one is repeated. A function gets the call and returns an answer.
+        Answers are used in order, and the last one is repeated. A function gets the call and returns an answer.
         """
         assert answers, "give at least one answer"
         self._targets.script(target, answers)
 
     def advance(self, duration: str | timedelta) -> None:
-        """Lets time pass: `90s`, `1h30m`, or a timedelta. Everything that is due meanwhile happens.
+        """Lets time pass: `90s`, `1h30m`, or a timedelta. Everything that becomes due meanwhile is done.
 
         Workers start with the first call, so that a document is applied and targets are scripted in any order.
         """
@@ -177,7 +177,7 @@ class Play:
         self._act(send())
 
     def calls(self, target: str = "") -> list[TargetCall]:
-        """Calls so far, in order: all, those of an endpoint, or those to URLs that begin like this."""
+        """Calls so far, in order: all, those of an endpoint, or those to URLs with this beginning."""
         return [each for each in self._targets.calls if each.endpoint == target or each.url.startswith(target)]
 
     def runs(self, name: str) -> list[RunDetailView]:
@@ -199,7 +199,7 @@ class Play:
         return [run.status for run in self.runs(name)]
 
     def endpoint(self, name: str) -> EndpointView:
-        """The endpoint as every interface shows it: status, hints, failures, next run."""
+        """The endpoint as all interfaces show it: status, hints, failures, next run."""
 
         async def read() -> EndpointView:
             return await load_endpoint(self._desk, await find_endpoint(self._desk, name))
@@ -207,7 +207,7 @@ class Play:
         return self._run(read())
 
     def why(self, name: str) -> list[str]:
-        """What `mainspring why` says."""
+        """The output of `mainspring why`."""
 
         async def read() -> list[str]:
             await beat_once(self._desk.stores.presence, WORKER, {"scheduler": 1})
@@ -216,7 +216,7 @@ class Play:
         return self._run(read())
 
     def next_runs(self, name: str, count: int = 5) -> list[datetime]:
-        """What `mainspring next` shows."""
+        """The runs that `mainspring next` shows."""
 
         async def read() -> list[datetime]:
             endpoint = await find_endpoint(self._desk, name)
@@ -256,7 +256,7 @@ class Play:
         return self._runner.run(work)
 
     def _act(self, work: Coroutine[Any, Any, T]) -> T:
-        """Something that a user does: workers notice it before time passes."""
+        """An action of a user: workers process it before time passes."""
 
         async def act() -> T:
             result = await work
@@ -299,7 +299,7 @@ class Play:
         await Scheduler(store, self._targets, options, Metrics(), lambda: round(loop.time() * 1e9)).run()
 
     def _workers(self, stores: Stores) -> list[tuple[Callable[[], Awaitable[object]], Callable[[], Awaitable[float]]]]:
-        """The units of work besides the scheduler's, each with how long it may rest."""
+        """The units of work besides the scheduler's, each with the longest time between two."""
         metrics, loop = Metrics(), asyncio.get_running_loop()
         planner = Planner(stores.planner, metrics, WORKER)
         triggers = TriggerWorker(stores, OperationTriggerActions(self._desk), WORKER)
@@ -351,7 +351,7 @@ class Play:
             await _wait(wake, await pause_s())
 
     def _stir(self) -> None:
-        """Something happened: every worker looks whether that concerns it."""
+        """Something happened: every worker checks whether that concerns it."""
         for wake in self._wakes:
             wake.set()
 
@@ -362,11 +362,11 @@ class Play:
             await asyncio.sleep(0)
         for task in self._tasks:
             if task.done():
-                task.result()  # raises: a worker never ends by itself
+                task.result()  # raises: a worker never ends on its own
 
 
 class _InlineLoop(SimulatedLoop):
-    """Runs what others run in threads at once: a thread takes real time, in which simulated time would leap."""
+    """Runs on the loop what others run in threads: a thread takes real time, in which simulated time would leap."""
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> "Future[T]":  # type: ignore[override]  # the executor is not used
         done: Future[T] = self.create_future()
@@ -378,7 +378,7 @@ class _InlineLoop(SimulatedLoop):
 
 
 class _SchedulePort:
-    """The scheduler's port: changes and results wake the workers, instead of a look at the file ten times a second."""
+    """The scheduler's port: changes and results wake the workers, without the file being checked ten times a second."""
 
     pace_s = 0.0
     breaks = 0

@@ -1,4 +1,4 @@
-"""What tests script in place of the world: targets, a mailbox and a language model. Each records what it was asked."""
+"""Scripted replacements for tests: targets, a mailbox and a language model. Each records what it received."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -26,10 +26,10 @@ JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 
 
 class Answer(Struct, frozen=True):
-    """How a target answers. The endpoint judges it: accepted codes, exit codes, the condition and the deadline.
+    """The response of a target. The endpoint judges it: accepted codes, exit codes, the condition and the deadline.
 
-    `status_code` is an HTTP status or an exit code; None: 200 or 0. `body` is JSON, text or bytes; of kinds other than
-    http and command, the facts. `error_code` is a failure without an answer: connect, dns, tls, closed, ...
+    `status_code` is an HTTP status or an exit code; None: 200 or 0. `body` is JSON, text or bytes; for kinds other than
+    http and command, the facts. `error_code` is a failure without a response: connect, dns, tls, closed, ...
     """
 
     status_code: int | None = None
@@ -40,7 +40,7 @@ class Answer(Struct, frozen=True):
 
 
 class TargetCall(Struct, frozen=True):
-    """A call that a target got. `endpoint` is "" for a webhook, an alert by HTTP and a call of a workflow."""
+    """A call that a target received. `endpoint` is "" for a webhook, an alert by HTTP and a call of a workflow."""
 
     at: datetime
     endpoint: str
@@ -63,7 +63,7 @@ Script = Answer | Callable[[TargetCall], Answer]
 
 
 class PlayedTargets:
-    """Answers every call. Answers are given in order, and the last one is repeated; without any, a call succeeds."""
+    """Answers every call. Answers are used in order, and the last one is repeated; without any, a call succeeds."""
 
     def __init__(self, clock: Clock, names: Mapping[str, str]) -> None:
         self._clock = clock
@@ -108,7 +108,7 @@ class PlayedTargets:
 
 
 class ScriptedMailbox:
-    """Takes every message, for alerts and for workflows."""
+    """Receives every message of alerts and workflows."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -160,7 +160,7 @@ class ScriptedModel:
 
 
 def _fill_in(progress: CallProgress, action: Action, given: Answer) -> None:
-    """What the caller of a kind would have found out."""
+    """The facts that the caller of a kind would return."""
     progress.headers = tuple((key.lower(), value) for key, value in given.headers.items())
     if given.error_code:
         raise CallFault(given.error_code, f"scripted: {given.error_code}")

@@ -1,4 +1,4 @@
-"""Users, tenants, members, invitations, logins, API keys and signing keys as every door shows them.
+"""Users, tenants, members, invitations, logins, API keys and signing keys, as all interfaces show them.
 
 A secret is shown once, when it is created.
 """

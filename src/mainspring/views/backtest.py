@@ -1,4 +1,4 @@
-"""Back-tests as every door shows them."""
+"""Back-tests as all interfaces show them."""
 
 from collections.abc import Sequence
 from typing import Self

@@ -1,4 +1,4 @@
-"""Calendars as every door shows them, and the days on which an endpoint does not run."""
+"""Calendars as all interfaces show them, and the days on which an endpoint does not run."""
 
 from datetime import date, datetime
 from typing import Self

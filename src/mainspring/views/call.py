@@ -1,4 +1,4 @@
-"""Calls as every door shows them."""
+"""Calls as all interfaces show them."""
 
 from typing import Literal, Self
 

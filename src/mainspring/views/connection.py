@@ -1,4 +1,4 @@
-"""Connections as every door shows them, without secrets. The settings follow from the description of the fields."""
+"""Connections as all interfaces show them, without secrets. The settings follow from the description of the fields."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from mainspring.views.run import PhasesView
 from mainspring.views.view import MANAGED_BY, At, OrNull, View
 
 RESPONSE_MAX = 500
-REFUSED = (401, 403, 407)  # the server answered, and did not accept the credentials
+REFUSED = (401, 403, 407)  # the server responded, and did not accept the credentials
 
 if TYPE_CHECKING:
 

@@ -1,4 +1,4 @@
-"""What applying documents changed, or would change, as every door shows it."""
+"""What applying documents changed, or would change, as all interfaces show it."""
 
 from typing import Self
 

@@ -1,4 +1,4 @@
-"""Endpoints as every door shows them, without secret header values and query strings.
+"""Endpoints as all interfaces show them, without secret header values and query strings.
 
 The settings are a model that is made from the description of the fields. A setting is shown under the name of its
 field, with its unit.
@@ -38,7 +38,7 @@ _TYPES: dict[FieldKind, Any] = {
 
 
 def _shown(field: ConfigField) -> tuple[Any, Any]:
-    """A field that not every kind has is null at endpoints of other kinds."""
+    """A field that not every kind has is null in endpoints of other kinds."""
     type_ = _shown_group(field) if field.kind is FieldKind.GROUP else _TYPES[field.kind]
     is_everywhere = not field.kinds or len(field.kinds) == len(KINDS)
     only = "" if is_everywhere else f" Null unless the kind is {' or '.join(field.kinds)}."
@@ -222,7 +222,7 @@ class PreviewChange(View):
 
 
 class EndpointDryRun(View):
-    """What a write with `dry_run` would have changed. Nothing was."""
+    """What a write with `dry_run` would have changed. Nothing was changed."""
 
     dry_run: Literal[True] = True
     before: EndpointView | None

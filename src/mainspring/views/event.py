@@ -1,4 +1,4 @@
-"""Events and the audit log as every door shows them."""
+"""Events and the audit log as all interfaces show them."""
 
 from typing import Any, Self
 

@@ -1,4 +1,4 @@
-"""Executions and commands for them, as every door shows them."""
+"""Executions and commands for them, as all interfaces show them."""
 
 from typing import Annotated, Literal, Self
 

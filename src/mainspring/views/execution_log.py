@@ -1,4 +1,4 @@
-"""Logs, proofs and replays of executions as every door shows them, and log entries in words."""
+"""Logs, proofs and replays of executions as all interfaces show them, and log entries in words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -93,7 +93,7 @@ class ExecutionStateView(ExecutionValues):
 
 
 class StateAt(ExecutionStateView):
-    """An execution as it was after its last turn at or before a tick."""
+    """An execution after its last turn at or before a tick."""
 
     execution: str
     tick: int

@@ -1,4 +1,4 @@
-"""What an import takes over and what its first day is like, as every door shows it."""
+"""The result of an import and its first simulated day, as all interfaces show them."""
 
 from datetime import datetime
 from typing import Self

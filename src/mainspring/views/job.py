@@ -1,4 +1,4 @@
-"""Jobs as every door shows them."""
+"""Jobs as all interfaces show them."""
 
 from collections.abc import Sequence
 from typing import Literal, Self
@@ -33,7 +33,7 @@ class EndpointChanged(View):
 
 
 class JobDryRun(View):
-    """What a write with `dry_run` would have changed. Nothing was."""
+    """What a write with `dry_run` would have changed. Nothing was changed."""
 
     dry_run: Literal[True] = True
     before: JobView | None

@@ -1,4 +1,4 @@
-"""Kinds of endpoints as every door shows them: their fields, and what their results show."""
+"""Kinds of endpoints as all interfaces show them: their fields, and what their results show."""
 
 from typing import Any, Self
 

@@ -1,4 +1,4 @@
-"""Maintenance windows as every door shows them."""
+"""Maintenance windows as all interfaces show them."""
 
 from typing import Literal, Self
 

@@ -1,4 +1,4 @@
-"""Webhooks, alerts and deliveries as every door shows them."""
+"""Webhooks, alerts and deliveries as all interfaces show them."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Self

@@ -1,4 +1,4 @@
-"""Partitions of workflows and their proofs, as every door shows them."""
+"""Partitions of workflows and their proofs, as all interfaces show them."""
 
 from datetime import datetime
 from typing import Self

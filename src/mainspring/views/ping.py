@@ -1,4 +1,4 @@
-"""The ping URL of a heartbeat, for those who may edit it."""
+"""The ping URL of a heartbeat, for users who may edit it."""
 
 from typing import Self
 

@@ -1,4 +1,4 @@
-"""The planner as every door shows it: modes, proposals, model sessions and their cost, and shadow results."""
+"""The planner as all interfaces show it: modes, proposals, model sessions and their cost, and shadow results."""
 
 from datetime import datetime
 from typing import Literal, Self

@@ -1,4 +1,4 @@
-"""Rules and their results, real and tested, as every door shows them."""
+"""Rules and their results, real and tested, as all interfaces show them."""
 
 from typing import Literal, Self
 

@@ -1,4 +1,4 @@
-"""Decisions of the governor, runs and responses as every door shows them."""
+"""Decisions of the governor, runs and responses as all interfaces show them."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Timestamps, durations, hints and decisions in words: the same sentences at every door.
+"""Timestamps, durations, hints and decisions in words: the same sentences in all interfaces.
 
 Nothing here reads a clock: every function takes the time as `now`.
 """

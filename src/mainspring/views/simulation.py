@@ -1,4 +1,4 @@
-"""Scenarios and results of simulations as every door shows them."""
+"""Scenarios and results of simulations as all interfaces show them."""
 
 from pydantic import ConfigDict, Field, JsonValue
 

@@ -1,4 +1,4 @@
-"""What all views share. A view is what every door shows of one noun: a pydantic model.
+"""What all views share. A view is what all interfaces show of one noun: a pydantic model.
 
 `of` makes a view from domain values. `model_validate` makes the same view from a server's JSON, so that a command
 prints the same from a database and from a server. Secrets are in no view: neither header values nor query strings.
@@ -14,9 +14,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 # Timestamps are UTC, so pydantic writes them as `rfc3339` does, without a call of Python for each.
 At = Annotated[datetime, Field(examples=["2030-01-31T08:00:00Z"])]
-OrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]  # "" in the domain is null at the doors
-Unreadable = ValidationError  # what `model_validate` raises if the JSON is not that of the view
-JsonObject = dict[str, object]  # as a door gives it out
+OrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]  # "" in the domain is null in the interfaces
+Unreadable = ValidationError  # what `model_validate` raises if the JSON does not match the view
+JsonObject = dict[str, object]  # as an interface returns it
 MANAGED_BY = "Document source that manages it, if any."
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class View(BaseModel):
 
     @classmethod
     def from_value(cls, value: object, /, **others: object) -> Self:
-        """A view with `others`; every further field is the attribute of `value` that has its name."""
+        """A view with `others`; every further field is the attribute of `value` with the same name."""
         values = {name: getattr(value, name) for name in cls.__pydantic_fields__ if name not in others}
         values.update(others)
         return cls.model_validate(values)

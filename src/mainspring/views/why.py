@@ -1,6 +1,6 @@
 """Why an endpoint runs when it does: the decision, what the endpoint waits for, and every reason as data.
 
-A reason has a kind for programs and a sentence for people. Doors never parse sentences.
+A reason has a kind for programs and a sentence for people. Interfaces never parse sentences.
 """
 
 from collections.abc import Iterator, Sequence
@@ -369,7 +369,7 @@ def _running(facts: EndpointFacts, run: Run | None) -> Iterator[ReasonView]:
         yield ReasonView(part="running", kind="earlier-plan", text=text)
     if endpoint.requested_at is not None:
         is_in_hand = endpoint.is_running or endpoint.is_open
-        start = "starts when the present run has ended" if is_in_hand else "starts at once"
+        start = "starts when the current run has ended" if is_in_hand else "starts at once"
         if facts.wait is not None and facts.has_scheduler:
             start = "starts when its turn comes"
         text = f"A run was asked for {when(now, endpoint.requested_at)} and {start}."

@@ -1,4 +1,4 @@
-"""Workflows and their versions as every door shows them."""
+"""Workflows and their versions as all interfaces show them."""
 
 from typing import Any, Literal, Self
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class Moved(Struct, frozen=True):
-    """Rows that were read, how long the installation was paused, and what the workflow logs of the target are like.
+    """The number of rows read, how long the installation was paused, and the state of the target's workflow logs.
 
-    `was_left`: an earlier attempt had left the source, and the target had only to be opened.
+    `was_left`: an earlier attempt had left the source, and only the target had to be opened.
     """
 
     rows: int
@@ -90,10 +90,10 @@ class Moving:
 async def open_move(
     settings: Settings, to: str, tell: Callable[[str], None], *, creates: bool
 ) -> AsyncIterator[Moving]:
-    """Without `creates`, a target without tables of Mainspring is refused, and left as it is."""
+    """Without `creates`, a target without tables of Mainspring is refused and not changed."""
     _refuse_same(settings.url, to)
     async with open_stores(settings.url, pool_size=1, create=False):
-        pass  # it exists, and has this version's schema
+        pass  # it exists, and has the schema of this version
     async with open_stores(to, pool_size=1, create=creates):
         pass
     async with AsyncExitStack() as opened:

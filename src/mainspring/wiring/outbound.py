@@ -44,7 +44,7 @@ def open_caller(settings: Settings, vault: Vault, stores: Stores | None = None) 
         vault,
         clock=SystemClock().now,
         allow_ports=settings.allow_ports,
-        connections_max=settings.concurrency + KEPT_CONNECTIONS,  # a place that waits for a socket would run late
+        connections_max=settings.concurrency + KEPT_CONNECTIONS,  # without a socket a run starts late
         connections=None if stores is None else stores.connections,
         proxies=settings.proxy_urls,
         site=settings.callback_site,
@@ -54,7 +54,7 @@ def open_caller(settings: Settings, vault: Vault, stores: Stores | None = None) 
 
 
 async def _record_refusal(stores: Stores, request: "Request", reason: str) -> None:
-    """Without a database the run is not recorded either; it is blocked all the same."""
+    """Without a database the refusal is not recorded either; the call is blocked anyway."""
     from mainspring.domain.event import Event, EventType
 
     with suppress(StoreUnavailable):
@@ -66,7 +66,7 @@ async def _record_refusal(stores: Stores, request: "Request", reason: str) -> No
 
 
 def _own_listeners(settings: Settings) -> frozenset[tuple[str, int]]:
-    """The addresses that we and our database listen on: no endpoint may call them, whatever networks are allowed."""
+    """The addresses that we and our database listen on: no endpoint may call them, regardless of allowed networks."""
     from mainspring.stores.postgres.url import ConnectionUrl
 
     ours = [(settings.host, settings.port)]
@@ -94,7 +94,7 @@ def check_certificates(ca: str, certificate: str, key: str) -> None:
 
 
 def never_called(host: str) -> str | None:
-    """Why this host is never called, whatever an operator allows; None: it may be, or its name must be resolved."""
+    """Why this host is never called, regardless of the settings; None: it may be, or its name must be resolved."""
     from mainspring.outbound.guard import ANYWHERE, judge_name
 
     return judge_name(host, ANYWHERE)

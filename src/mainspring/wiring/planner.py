@@ -103,7 +103,7 @@ def open_analyst(settings: Settings, desk: Desk, model: LanguageModel) -> Analys
 
 
 def open_look(settings: Settings, desk: Desk, model: LanguageModel) -> Look:
-    """How a door starts a model session about an endpoint."""
+    """How an interface starts a model session about an endpoint."""
 
     async def look(endpoint: Endpoint) -> ModelSession | None:
         return await open_analyst(settings, desk, model).look(endpoint)
@@ -112,7 +112,7 @@ def open_look(settings: Settings, desk: Desk, model: LanguageModel) -> Look:
 
 
 def open_drafter(settings: Settings, model: LanguageModel) -> Drafter:
-    """How a door lets a model draft rules."""
+    """How an interface has rules drafted by the model."""
     prices = Prices(
         settings.model_session_tokens,
         settings.model_session_timeout.total_seconds(),

@@ -1,4 +1,4 @@
-"""Tell whether this process can claim and record now: one short write, whose result is cached for a second."""
+"""Check whether this process can claim and record now: one short write, whose result is cached for a second."""
 
 import asyncio
 import time
@@ -6,8 +6,8 @@ import time
 from mainspring.domain.errors import MainspringError
 from mainspring.ports.upkeep import UpkeepStore
 
-PROBE_S = 3.0  # a load balancer gives up after a few seconds
-KEPT_S = 1.0  # many may ask; the database is asked once
+PROBE_S = 3.0  # a load balancer stops waiting after a few seconds
+KEPT_S = 1.0  # many clients may ask; the database is read once
 
 
 class Readiness:

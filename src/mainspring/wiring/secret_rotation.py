@@ -2,8 +2,8 @@
 
 1. A new key goes before the old one in the key file; running processes follow the file (see `outbound/vault`), so from
    here on every process encrypts with the new key and decrypts with either.
-2. Everything encrypted with another key is encrypted again, until a pass finds nothing, and once more after writes in
-   progress have had time to finish.
+2. Everything encrypted with another key is encrypted again, until a pass finds nothing, and a last time after writes
+   in progress have had time to finish.
 3. What must outlive the old key is kept, and the database records the new one.
 4. The old key is removed from the file.
 

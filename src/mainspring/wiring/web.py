@@ -1,4 +1,4 @@
-"""Assemble the doors of one process: the web server with API, UI and MCP, and MCP on standard input and output."""
+"""Assemble the interfaces of one process: the web server with API, UI and MCP, and MCP on standard input and output."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Running(Struct, frozen=True):
-    """The workers of one process and what its doors need from them."""
+    """The workers of one process and what its interfaces need from them."""
 
     workers: tuple["Worker", ...]
     desk: Desk

@@ -105,7 +105,7 @@ class AlertWriter:
         deliveries: list[Delivery] = []
         events: list[Event] = []
         for pairs in told.values():
-            await asyncio.sleep(0)  # an alert may tell of hundreds of endpoints at once
+            await asyncio.sleep(0)  # an alert may report hundreds of endpoints at once
             deliveries += self._deliveries(pairs, now)
             events += [_fired(turn, message, now) for turn, message in pairs]
         return Intake(tuple(deliveries), tuple(states.values()), events=tuple(events))
@@ -172,7 +172,7 @@ class AlertWriter:
         return "its certificate expires soon"
 
     def _link(self, tenant_id: str, path: str) -> str:
-        """The URL of a page; it names the tenant, so it opens in that tenant whichever one the reader works in."""
+        """The URL of a page, with the tenant in it, because the reader may have another tenant open."""
         return f"{self._public_url}/t/{tenant_id}/{path}" if self._public_url else ""
 
     async def _streak(self, turn: Turn, endpoint: Endpoint) -> tuple[datetime | None, str, int]:

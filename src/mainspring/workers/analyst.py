@@ -78,7 +78,7 @@ class AnalystOptions(Struct, frozen=True):
     worker: str
     tokens: int = 50_000
     seconds: float = 60.0
-    sessions_per_hour: int = 12  # per endpoint, whatever the model asks for and however often the endpoint fails
+    sessions_per_hour: int = 12  # per endpoint, regardless of the model's requests and of the number of failures
     switch_s: float = 1.0  # how often a session checks whether the planner was switched off
     price_in: float = 0.0
     price_out: float = 0.0
@@ -163,9 +163,7 @@ class Analyst:
         try:
             async with self._pace:
                 scene = await self._scene(endpoint, mode, asked)
-        except (
-            Misconfigured
-        ) as fault:  # a secret cannot be decrypted here, so it could not be redacted from what a target says
+        except Misconfigured as fault:  # a secret cannot be decrypted here, so it could not be redacted from a response
             return await self._skip(endpoint, f"nothing was sent to the model: {fault}", mode)
         began_s = self._monotonic_s()
         budget = Budget(TOOL_CALLS_MAX, self._options.tokens, self._options.seconds)

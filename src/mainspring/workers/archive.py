@@ -30,7 +30,7 @@ class HistoryArchiver:
         self._cursors: dict[str, str] = {}  # per tenant, the last event of an archived day
 
     async def run_once(self, now: datetime) -> datetime:
-        """Archives every day that is over; returns the time before which everything is archived."""
+        """Archives every ended day; returns the time before which everything is archived."""
         upto = _midnight(now - SETTLED_AFTER)
         reached = upto
         for tenant in await self._stores.accounts.tenants():

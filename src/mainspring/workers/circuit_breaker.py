@@ -11,7 +11,7 @@ from mainspring.ports.planner import Conversation
 
 PAUSE_S = 30.0
 PAUSE_S_MAX = 900.0
-RETRY_AFTER_S_MAX = 86_400.0  # a server that asks for more is asked once a day
+RETRY_AFTER_S_MAX = 86_400.0  # a longer pause is cut: the server is tried once a day
 REFUSED = frozenset({401, 403})
 
 log = structlog.get_logger()

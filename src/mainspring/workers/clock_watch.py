@@ -1,6 +1,6 @@
 """The clock watch: detects when the database clock is set, reports it, and replans what a step back has delayed.
 
-    1 read      the database clock, once a second, beside the monotonic clock
+    1 read      the database clock and the monotonic clock, once a second
     2 compare   with the previous reading, and with the newest stored time
     3 report    a step, or a difference to this machine's clock: log, metric, event, `doctor`
     4 replan    after a step back, every run that is later than its schedule allows, page by page

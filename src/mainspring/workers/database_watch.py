@@ -1,8 +1,8 @@
-"""The database watch: ends the process when its database is not that of the installation any more.
+"""The database watch: ends the process when its database no longer belongs to the installation.
 
-An SQLite file that was deleted or replaced stays open, and the process would continue to claim and record where no
-other process can see it. An installation that has moved to another database refuses every write here. Shortly before
-it moves, the watch tells the scheduler to start no run.
+An SQLite file that was deleted or replaced stays open, and the process would continue to claim and record unseen by
+other processes. An installation that has moved to another database refuses every write here. Shortly before it moves,
+the watch makes the scheduler start no runs.
 """
 
 import asyncio

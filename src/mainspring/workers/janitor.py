@@ -6,8 +6,8 @@ Each round is small, so that a claim never waits long for it:
     3 watchdog   reports due endpoints not started within `late_after`, and what they wait for: log, metric, event;
                  events that readers cannot see for that long: log, metric (an event would be held back too);
                  and overdue executions of workflows (`flow_watch`)
-    4 calendars  holidays and events of a year that has come near are found, and endpoints get its days
-    5 room       partitions for the runs and events to come
+    4 calendars  finds holidays and events of the coming years, and gives endpoints their days
+    5 room       partitions for future runs and events
     6 history    past its retention: partitions are dropped, other rows are removed a batch at a time; runs and events
                  only when they are archived, if there is an archive (`archive.py`)
 """
@@ -68,9 +68,9 @@ class Janitor:
         archiver: HistoryArchiver | None = None,
         extend_calendars: Callable[[SeenCalendars], Awaitable[SeenCalendars]] | None = None,
     ) -> None:
-        """`is_steady` tells whether the clock was not set lately: a clock far ahead would make all history look old.
+        """`is_steady`: whether the clock was not set recently; a clock far ahead would make all history look old.
 
-        `extend_calendars` gets what it returned last, and does nothing while that is still so.
+        `extend_calendars` receives its previous result, and does nothing while that is up to date.
         """
         self._extend_calendars = extend_calendars
         self._calendars = SeenCalendars()  # as they were extended last

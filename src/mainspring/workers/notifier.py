@@ -37,7 +37,7 @@ from mainspring.workers.delivery import DeliverySender
 from mainspring.workers.tasks import end_tasks
 
 BATCH = 500
-DELIVERIES_PER_INTAKE = 1_000  # about; written in one transaction
+DELIVERIES_PER_INTAKE = 1_000  # approximately; written in one transaction
 NAMES_MAX = 10_000
 TICK_S = 5.0  # the longest sleep
 WATCH_EVERY = timedelta(seconds=5)
@@ -160,7 +160,7 @@ class Notifier:
             if stored.event.type in (EventType.ENDPOINT_UPDATED, EventType.ENDPOINT_CREATED):
                 self._names.pop(stored.event.endpoint_id, None)
             if receivers := webhooks.get(stored.event.tenant_id):
-                await asyncio.sleep(0)  # a hundred receivers are some milliseconds: others have their turn in between
+                await asyncio.sleep(0)  # a hundred receivers take some milliseconds: other tasks run in between
                 deliveries += await self._sent_to(receivers, stored, now)
         alerts = [each for each in subscriptions if not isinstance(each.config, Webhook)]
         told = await self._alerter.judge(events[:taken], alerts, now) if alerts else Intake()

@@ -53,7 +53,7 @@ class Planner:
         decisions = await self._judge(page)
         failpoint("before_plan")
         if not await self._store.commit_page(page, decisions):
-            return True  # another planner was first; the rest may be ours
+            return True  # another planner was first; the next page may be ours
         failpoint("after_plan")
         self._metrics.judged += len(page.runs)
         self._metrics.fired += len(decisions.firings)

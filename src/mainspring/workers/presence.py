@@ -2,7 +2,7 @@
 
     1 appear   hold a lock that the operating system releases when this process dies
     2 beat     once a second; workers that have been silent for too long are checked
-    3 free     what dead workers held is released for others: no one waits for a lease to end
+    3 free     what dead workers held is released for others, so that nothing waits for a lease to end
     4 leave    release what is left, and disappear from the list
 
 Epochs make it harmless to take a live worker for dead: its results come too late and change nothing.
@@ -20,7 +20,7 @@ from mainspring.observe import Metrics
 from mainspring.ports.presence import BEAT_S, PresenceStore
 from mainspring.workers.tasks import end_tasks
 
-LEAVE_S = 0.5  # an unavailable database is not waited for: others find out that this process is gone
+LEAVE_S = 0.5  # an unavailable database is not waited for: others detect that this process has ended
 
 log = structlog.get_logger()
 

@@ -170,7 +170,7 @@ class Scheduler:
         self._wake_up()
 
     def hold(self, seconds: float) -> None:
-        """Starts no run for so long; results of those in flight are recorded."""
+        """Starts no runs for this long; results of runs in flight are recorded."""
         self._held_until_s = self._monotonic_ns() / 1e9 + seconds
 
     async def _keep_claiming(self) -> None:
@@ -189,7 +189,7 @@ class Scheduler:
         asked.cancel()
         await asyncio.wait((rounds,), timeout=min(LAST_ROUND_S, self._options.grace_s))
         if rounds.done():
-            rounds.result()  # raises what no round should
+            rounds.result()  # raises an exception that escaped a round
 
     async def _round(self) -> None:
         self._wake.clear()
@@ -241,7 +241,7 @@ class Scheduler:
         return batch, clock
 
     async def _release_strays(self) -> None:
-        """After a break, releases what the database takes for ours and is not: no endpoint waits for such a lease."""
+        """After a break, releases leases that the database attributes to this worker and that it does not know."""
         if (breaks := self._store.breaks) == self._breaks:
             return
         strays = await self._store.release_strays(self._options.worker, self._claims.keys())
@@ -391,7 +391,7 @@ class Scheduler:
             return self._count(batch, await self._store.finish([replace(one, outcome=bare)]))
         except StoreUnavailable:
             raise
-        except Exception:  # not even that: its lease ends and the slot is taken over
+        except Exception:  # the error cannot be stored either: the lease ends and the slot is taken over
             self._metrics.dropped += 1
             log.exception("result dropped", endpoint_id=one.claim.endpoint.id, run_id=one.claim.run_id)
             return set()

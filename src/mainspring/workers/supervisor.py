@@ -1,6 +1,7 @@
 """The supervisor: runs the workers of one process together, from start to drained stop.
 
-The first SIGTERM or SIGINT stops every worker, which drain; a second one ends the process at once, with leases still
+The first SIGTERM or SIGINT stops every worker, and each drains; a second one ends the process at once, with leases
+still
 held. If one worker ends or raises, the others are stopped too: half a process is worse than none, because monitoring
 believes it is whole.
 """

@@ -1,4 +1,4 @@
-"""End the tasks of a worker soon, whatever they wait for."""
+"""End the tasks of a worker soon, regardless of what they wait for."""
 
 import asyncio
 from typing import Any

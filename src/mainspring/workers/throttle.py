@@ -1,6 +1,6 @@
 """Limit how much of a machine a background worker takes: one operation at a time, and a pause after each.
 
-A model that answers within milliseconds would make its sessions write all the time, and an SQLite file has one writer.
+A model that responds within milliseconds would make its sessions write all the time, and an SQLite file has one writer.
 It would also keep the event loop busy, which a scheduler may share. The pause is a multiple of the duration of the
 operation, including waits for others: so the share is the same on a fast disk and on a slow one, and a worker that has
 to wait for the scheduler pauses longer. It is never shorter than the gap, which covers the work between two operations:

@@ -1,7 +1,7 @@
 """Remove old ticks in such a way that the rest can still be verified.
 
 1 find    checkpoints that were signed long enough ago: the last of them replaces the ticks before it
-2 walk    those ticks once more; a broken chain is kept for investigation
+2 walk    those ticks again; a broken chain is kept for investigation
 3 repeat  what only they record about remaining executions, in a new tick
 4 remove  ticks and earlier checkpoints in the transaction that writes that tick, if the epoch is still ours
 """
@@ -37,7 +37,7 @@ async def forget_ticks(
     if kept:
         tick = LogicalClock(0, lead.zero, lead.resolution_ms).reading(load.wall)
         if load.tick is not None or tick <= lead.tick:
-            return lead  # this tick is taken: the next round will do
+            return lead  # another writer took this tick: the next round continues
         head = seal_tick(lead.partition, lead.sequence + 1, tick, kept, lead.head, lead.epoch)
     after = await stores.ticks.forget_ticks(lead, last.sequence, head, load.wall, ttl_ms)
     if after is not None:

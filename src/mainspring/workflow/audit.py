@@ -35,8 +35,8 @@ _MAYBE_DOUBLE: Final = re.compile(rb"(?:^|[:,\[])-?[0-9]+[.e]")
 def canonical(value: object) -> bytes:
     """The only byte string that represents `value` in a hash."""
     text = _encode(value)
-    # Searching for a possible fraction is cheaper than walking every value; texts with "1.5" in them are walked in
-    # vain.
+    # Searching for a possible fraction is cheaper than walking every value; a text that contains "1.5" is walked
+    # needlessly.
     may_have_fractions = (b"." in text or b"e" in text) and _MAYBE_DOUBLE.search(text)
     return _encode(_without_doubles(value)) if may_have_fractions else text
 
@@ -159,7 +159,7 @@ class LogWalk:
     def take(self, entries: Iterable[LogEntry], anchors: Iterable[Anchor] = ()) -> Breach | None:
         """Verifies the next entries and compares them with the `anchors`, ascending, among them.
 
-        The first breach ends the walk. Rewritten entries form a valid chain of their own; their breach is the first
+        The first breach ends the walk. Rewritten entries form a valid chain as well; their breach is the first
         entry after the last anchor that still matches.
         """
         begin, hashes = self.number, [self.head]

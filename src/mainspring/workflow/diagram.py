@@ -23,7 +23,7 @@ class DiagramNode(Struct, frozen=True):
 
 
 class DiagramEdge(Struct, frozen=True):
-    """A connection between two nodes. `kind` tells when it is taken: next, case, default, timeout or failure."""
+    """A connection between two nodes. `kind` is when it is taken: next, case, default, timeout or failure."""
 
     source: str
     target: str

@@ -65,7 +65,7 @@ def request_of(step: Call | Email | Hint) -> tuple[str, dict[str, object]]:
         "url": step.url, "method": step.method, "headers": step.headers, "body": step.body,
         "accept_codes": list(step.accept_codes),
     }  # fmt: skip
-    # Only what a step has: logs without it stay as they were.
+    # Only what a step has, so that logs without it do not change.
     others = {"connection": step.connection, "secrets": step.secrets, "opens": list(uses_of(request))}
     return "call", request | {name: value for name, value in others.items() if value}
 

@@ -122,7 +122,7 @@ class Call(EffectStep, frozen=True, tag="call", tag_field="kind"):
     accept_codes: tuple[int, ...] = ()  # empty: any 2xx
     endpoint: str = ""
     connection: str = ""  # name of the connection that the request goes through; `url` may be a path
-    secrets: dict[str, str] = {}  # what its response has to be sealed: name -> `response.body.access_token`
+    secrets: dict[str, str] = {}  # secrets of its response to encrypt: name -> `response.body.access_token`
 
 
 class Email(EffectStep, frozen=True, tag="email", tag_field="kind"):
@@ -271,7 +271,7 @@ ENDED: Final = frozenset({ExecutionPhase.COMPLETED, ExecutionPhase.CANCELLED})
 # What the log of an execution means. An execution keeps the format it started with, so old logs replay unchanged.
 #   1  a `wait_for` considers only the latest event of its type
 #   2  events queue per type; a `wait_for` takes the oldest match; the first entry commits to the origin; a changed
-#      document halts the execution; turns have the tick in which they were due, however late they are taken
+#      document halts the execution; turns have the tick in which they were due, even if they are taken later
 #   3  the first turn after a repair of the partition's clock names the repair in an entry `clock`; `map` and `filter`
 #      over long lists are evaluated in pieces, because in one piece 9,900 elements hold the process for 2 s
 OLDEST_FORMAT: Final = 1

@@ -7,7 +7,8 @@
         url: https://example.com/report
         headers: {Authorization: "Bearer {{ steps.login.result.secrets.token }}"}
 
-The result of `login` has a sealed reference in place of the secret, so the engine computes, logs and replays without a
+The result of `login` has an encrypted reference in place of the secret, so the engine computes, logs and replays
+without a
 key. The rule that must not break: only the dispatcher opens a reference, just before sending, and only one that the
 document of that step names.
 """
@@ -65,7 +66,7 @@ def without_secrets(value: object, sources: Mapping[str, str], secrets: list[str
 
 
 def shown(value: object) -> object:
-    """A value for people: references without their sealed text."""
+    """A value for people: references without their encrypted text."""
     return mapped_texts(value, lambda text: REFERENCE.sub(r"<secret \1>", text) if "<secret " in text else text)
 
 

@@ -168,7 +168,7 @@ def _headers(reader: Reader, value: object, path: Path) -> dict[str, str]:
 
 
 def _secrets(reader: Reader, value: object, path: Path) -> dict[str, str]:
-    """What is sealed of a response, by name."""
+    """The secrets of a response to encrypt, by name."""
     given = reader.texts(value, path)
     if len(given) > SECRETS_MAX:
         reader.fault(path, f"has {len(given)} secrets; at most {SECRETS_MAX} are allowed; use fewer")

@@ -35,7 +35,7 @@ KINDS: Final = tuple(kind.value for kind in AlertKind if kind is not AlertKind.S
 
 
 class Occurrence(Struct, frozen=True):
-    """Something that happened. `id` is the same however often it is processed."""
+    """Something that happened. `id` is the same each time it is processed."""
 
     source: str
     id: str

@@ -1,4 +1,4 @@
-"""What the routes about accounts take."""
+"""Request models of the routes about accounts."""
 
 from typing import Annotated
 

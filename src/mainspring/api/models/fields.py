@@ -1,4 +1,4 @@
-"""What request models share, and the parameters that many routes take."""
+"""The base of request models, and parameters that many routes take."""
 
 from typing import Annotated, Literal
 

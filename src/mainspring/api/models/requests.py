@@ -205,7 +205,7 @@ class WebhookNew(WebhookSettings, RequestModel):
 
 class WebhookPatch(WebhookSettings, RequestModel):
     name: Text | None = None
-    new_secret: bool = Field(default=False, description="Replace the secret. The old one keeps signing once more.")
+    new_secret: bool = Field(default=False, description="Replace the secret. Both sign until the next replacement.")
 
 
 class AlertNew(AlertSettings, RequestModel):

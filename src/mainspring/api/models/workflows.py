@@ -1,4 +1,4 @@
-"""What the routes of workflows and executions take."""
+"""Request models of the routes of workflows and executions."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Calendars: named sets of days on which endpoints run, or do not."""
+"""Calendars: named sets of days on which endpoints run or do not run."""
 
 from datetime import date
 from typing import Annotated

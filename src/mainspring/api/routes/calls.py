@@ -1,4 +1,4 @@
-"""Calls: single runs that a program asks for, each by a key."""
+"""Calls: single runs that a program requests, each by a key."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ CallRef = Annotated[
 async def create_calls(desk: Writing, wish: CallsNew, response: Response, dry_run: DryRun = False) -> PlacedCalls:
     """Call URLs once each, now or at a time: up to 2,000 calls, all or none.
 
-    The same key twice is one call: the answer has the call that has the key, with `is_new` false.
+    The same key twice is one call: the response has the existing call, with `is_new` false.
     """
     if dry_run:
         response.status_code = 200
@@ -53,7 +53,7 @@ async def read_call(desk: Reading, call: CallRef) -> CallView:
 
 @router.post("/{call}/cancel")
 async def cancel_call(desk: Writing, call: CallRef, dry_run: DryRun = False) -> CallView | DryRunOf[CallView]:
-    """Cancel a call that waits. A running one is not interrupted and has no further attempt."""
+    """Cancel a waiting call. A running one is not interrupted and has no further attempt."""
     if not dry_run:
         return CallView.of(await calls.cancel_call(desk, call))
     before = CallView.of(await calls.find_call(desk, call))

@@ -51,7 +51,7 @@ async def create_connection(
 
 @router.get("/{connection}")
 async def read_connection(desk: Reading, connection: ConnectionRef, response: Response) -> ConnectionDetailView:
-    """One connection, with what calls through it."""
+    """One connection, with its users."""
     found = await connections.find_connection(desk, connection)
     response.headers["ETag"] = etag(found)
     return detail_of(found, await connections.connection_users(desk, found))

@@ -1,4 +1,4 @@
-"""Endpoints: made, read, changed, archived, deleted."""
+"""Endpoints: create, read, change, archive, delete."""
 
 import asyncio
 from typing import Annotated

@@ -75,7 +75,7 @@ async def _newest(desk: Desk, wants: Callable[[StoredEvent], bool], limit: int) 
 async def _following(
     desk: Desk, place: str, wants: Callable[[StoredEvent], bool], limit: int
 ) -> tuple[list[StoredEvent], str]:
-    """Matching events after a position, and up to where they were searched."""
+    """Matching events after a position, and the position that the search reached."""
     found: list[StoredEvent] = []
     for _ in range(LOOKED_THROUGH_MAX // PAGE):
         stored = await desk.stores.runs.events_after(place, desk.tenant_id, PAGE)

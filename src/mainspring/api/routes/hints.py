@@ -32,7 +32,7 @@ async def put_interval_hint(
 async def put_one_shot_hint(
     desk: Running, endpoint: EndpointRef, wish: OneShotHintNew, dry_run: DryRun = False
 ) -> EndpointView | EndpointDryRun:
-    """Run once more, at a time or after a duration."""
+    """Request one more run, at a time or after a duration."""
     one_of_two(wish.at, wish.after, ("at", "after"))
     if wish.at is None and wish.after is None:
         raise InvalidInput("neither at nor after was given; a one-shot hint needs a time: give one", field="at")

@@ -1,4 +1,4 @@
-"""The ping URL of a heartbeat: show, create, rotate, revoke. What pings it: `api/pings.py`."""
+"""The ping URL of a heartbeat: show, create, rotate, revoke. Pings arrive at `api/pings.py`."""
 
 from fastapi import APIRouter, Request
 
@@ -19,13 +19,13 @@ async def read_ping_url(desk: Writing, endpoint: EndpointRef, request: Request) 
 
 @router.post("/{endpoint}/ping-url", status_code=201)
 async def create_ping_url(desk: Writing, endpoint: EndpointRef, request: Request) -> PingUrlView:
-    """Create the ping URL of a heartbeat, or another one. The one before ends at once."""
+    """Create or replace the ping URL of a heartbeat. The previous one becomes invalid at once."""
     return PingUrlView.of(await pings.rotate_ping_url(desk, endpoint), _site(request))
 
 
 @router.delete("/{endpoint}/ping-url")
 async def revoke_ping_url(desk: Writing, endpoint: EndpointRef) -> PingUrlView:
-    """End the ping URL of a heartbeat. Pings are refused until another one is created."""
+    """Revoke the ping URL of a heartbeat. Pings are refused until another one is created."""
     return PingUrlView.revoked(await pings.revoke_ping_url(desk, endpoint))
 
 

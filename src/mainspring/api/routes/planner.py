@@ -145,7 +145,7 @@ async def _sessions(desk: Desk, endpoint_id: str | None, limit: int, cursor: str
 async def _set_mode(
     desk: Desk, scope: str, key: str, wish: ModeChange, dry_run: bool, name: str = ""
 ) -> tuple[ModeSet, ModeSet]:
-    """What was set before and what is set now; `name` is what to call the scope."""
+    """The previous and the new mode; `name` is the name of the scope."""
     there = rules.dry_run_of(desk) if dry_run else desk
     mode = (await desk.stores.planner.modes()).get(key, LIVE)
     held = len(await planner.advice_in_force(desk, scope))

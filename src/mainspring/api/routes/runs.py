@@ -1,4 +1,4 @@
-"""Runs: what happened. A response body is returned as safe text, or raw as a file download."""
+"""Runs: past runs and their responses. A response body is returned as safe text, or raw as a file download."""
 
 import asyncio
 from collections.abc import Callable

@@ -22,7 +22,7 @@ _SETTING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
 
 
 class CommandsAs(StrEnum):
-    """What a command that is not a call of a URL becomes."""
+    """What to make of a command that does not call a URL."""
 
     HEARTBEAT = "heartbeat"
     COMMAND = "command"

@@ -1,7 +1,7 @@
 """Simulate the first day of imported endpoints: how often they run, and how many at the same second.
 
 The times come from the preview of the operations, which decides as the scheduler does. Where an endpoint begins within
-its interval, and its jitter, follow from its id; an id from its name stands in for it here. Every run succeeds at once.
+its interval, and its jitter, follow from its id; here an id made from its name replaces it. Every run succeeds at once.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from mainspring.operations.preview import upcoming
 DAY = timedelta(days=1)
 RUNS_MAX = 20_000  # about a second; a day with more is simulated in part
 FIRST_RUNS = 5
-JITTER_MS = 60_000  # what the day is simulated with once more
+JITTER_MS = 60_000  # the jitter of the second simulation of the day
 
 
 class EndpointDay(Struct, frozen=True):
@@ -104,7 +104,7 @@ def _is_expected(taken: Takeover, name: str) -> bool:
 
 
 def _counted(taken: Takeover, runs: list[tuple[datetime, str]], unit: timedelta, now: datetime) -> Counter[datetime]:
-    """Calls by the second or minute in which they start; a deadline of a heartbeat is no call."""
+    """Calls by the second or minute in which they start; deadlines of heartbeats are not calls."""
     epoch = now.replace(second=0, microsecond=0)
     return Counter(epoch + (at - epoch) // unit * unit for at, name in runs if not _is_expected(taken, name))
 

@@ -1,7 +1,7 @@
 """Convert Kubernetes CronJobs, as YAML or JSON manifests, into a document.
 
-A CronJob that calls one URL with curl or wget becomes an endpoint. Any other becomes a heartbeat: its container keeps
-running where it is, behind `mainspring exec`.
+A CronJob that calls one URL with curl or wget becomes an endpoint. Any other becomes a heartbeat: its container stays
+in the cluster, behind `mainspring exec`.
 """
 
 import re

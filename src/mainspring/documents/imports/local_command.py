@@ -69,7 +69,7 @@ def needs_shell(command: str) -> bool:
 
 
 def program_name(command: str) -> str:
-    """What a command is named after: the program or the script, behind `cd`, assignments and wrappers."""
+    """The name for a command: the program or the script, without `cd`, assignments and wrappers."""
     words = [word.strip("'\"();") for word in re.split(r"\s+", command.strip())]
     while len(words) > 1:
         program = PurePath(words[0]).name
@@ -96,6 +96,6 @@ def _secret_argument(command: str) -> str | None:
 
 
 def _note(taken: Takeover, remark: str) -> None:
-    """Each remark about programs once, whatever the number of lines."""
+    """Each remark about programs once, regardless of the number of lines."""
     if remark not in taken.remarks:
         taken.remarks.append(remark)

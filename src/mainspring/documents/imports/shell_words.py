@@ -8,7 +8,7 @@ _SPECIAL = re.compile(r"([\\'\"])")
 
 
 class CannotExpand(Exception):
-    """Only a shell could expand this."""
+    """The text can only be expanded by a shell."""
 
 
 def split_words(command: str, variables: dict[str, str]) -> list[str]:

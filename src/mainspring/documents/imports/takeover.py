@@ -1,4 +1,4 @@
-"""What an import takes over: entries of a document, what it leaves out and why, and the values of references.
+"""The result of an import: entries of a document, what was left out and why, and the values of references.
 
 Every entry is checked by the rules of the domain before it is added, so that the document can be applied. The rule that
 must not break: a value that looks like a secret is never in the document or in a remark, only in `secrets`.
@@ -64,7 +64,7 @@ class Takeover(Struct):
     numbers: dict[str, int] = field(default_factory=dict)  # of names that are taken
 
     def add(self, item: str, name: str, entry: Entry) -> None:
-        """Adds an endpoint under a name of `new_name`. Raises NotTaken if an endpoint cannot be like that."""
+        """Adds an endpoint under a name of `new_name`. Raises NotTaken if an endpoint cannot have these settings."""
         used = {each: self.secrets[each] for each in _REFERENCE.findall(str(entry)) if each in self.secrets}
         if OPEN in str((entry, used)) and hasattr(KIND_BY_NAME[str(entry.get("kind", HTTP.name))].action, "literal"):
             entry = {**entry, "literal": True}  # the source had no templates
@@ -156,7 +156,7 @@ class Takeover(Struct):
         return "".join(f"# {spelled_out(each)[:COMMENT_CHARS_MAX]}\n" for each in self.notes()) + document
 
     def notes(self) -> list[str]:
-        """Everything to tell about the document: what was left out, remarks, and the references to set."""
+        """Everything to report about the document: what was left out, remarks, and the references to set."""
         used = set(_REFERENCE.findall(msgspec.json.encode((self.endpoints, self.alerts)).decode()))
         found = [name for name in self.secrets if name in used]
         secrets = [
@@ -236,5 +236,5 @@ def _secret_key(body: str) -> str | None:
 
 
 def stem_of_url(url: str) -> str:
-    """What an endpoint is named after if its source has no name for it."""
+    """The name for an endpoint whose source has no name."""
     return url.partition("://")[2].rpartition("@")[2].partition("?")[0].partition("#")[0]

@@ -1,7 +1,7 @@
 """Read monitors and notifications from `kuma.db`, the SQLite file of Uptime Kuma, in the form of its backup.
 
-The file is opened read-only and is not trusted: only plain tables are read, for a bounded time, number of rows and
-size: a column may be computed, and then a file of 100 kB has gigabytes of text.
+The file is opened read-only and is not trusted. Only plain tables are read, for a bounded time, number of rows and
+size: with computed columns a file of 100 kB may contain gigabytes of text.
 """
 
 import re
@@ -18,8 +18,8 @@ from mainspring.documents.imports.uptime_kuma import WHAT, convert
 MAGIC = b"SQLite format 3\0"
 SECONDS_MAX = 10.0
 SIZE_MAX = 4 * BYTES_MAX  # of a table
-STEPS = 10_000  # of SQLite between two looks at the time
-# Columns whose name in a backup is not the same in another spelling.
+STEPS = 10_000  # of SQLite between two checks of the time
+# Columns whose name in a backup differs by more than its spelling.
 KEPT = {"dns_resolve_type", "dns_resolve_server", "basic_auth_user", "basic_auth_pass", "ping_count"}
 _QUERIES = {
     "monitor": "SELECT * FROM monitor LIMIT ?",
@@ -51,7 +51,7 @@ def read_kuma_db(path: Path, *, with_paused: bool = False) -> Takeover:
 
 
 def _rows(connection: sqlite3.Connection, table: str) -> Iterator[dict[str, object]]:
-    """The rows of a plain table: a view could compute for ever, and a virtual table runs code of its module."""
+    """The rows of a plain table: a view could compute without end, and a virtual table runs the code of its module."""
     query = "SELECT type, rootpage > 0 FROM sqlite_master WHERE name = ?"
     if connection.execute(query, (table,)).fetchone() != ("table", 1):
         raise refused(f"the database has no table {table!r}; give {WHAT}")

@@ -20,7 +20,7 @@ from mainspring.domain.notify.event_filter import CONFIDENTIAL
 
 FIRST_SEAL: Final = "0" * 64
 INSTALLATION: Final = ""  # chain of events that concern the whole installation: logins, users, tenants
-# Actions of people and models that someone may be held accountable for. Actions of the scheduler are in the runs.
+# Actions of people and models that must be attributable. Actions of the scheduler are in the runs.
 AUDITED: Final = CONFIDENTIAL | frozenset(
     {
         EventType.TENANT_CREATED,

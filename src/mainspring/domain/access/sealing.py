@@ -1,4 +1,4 @@
-"""Contexts that secrets are encrypted for: a secret can be decrypted in its own place only. Pure.
+"""Contexts that secrets are encrypted for: a secret can only be decrypted in its own place. Pure.
 
 The contexts of webhooks and alerts are in `subscription`.
 """
@@ -48,7 +48,7 @@ def second_factor_place(user_id: str) -> str:
 def query_secrets(query: str) -> list[str]:
     """The parts of a query string to redact from responses: the whole string, and each value that may be a token.
 
-    A value may be a token if the name of its parameter says so, or if it is long and mixes letters with digits. Other
+    A value may be a token if the name of its parameter says so, or if it is long and has letters and digits. Other
     values stay: rules read bodies, and `?status=pending` must not remove "pending" from them. Values are redacted as
     sent and decoded.
     """

@@ -6,7 +6,7 @@ compiled:
 
     a + b, a - b, a * b, a / b, a % b     add_(a, b) ... with an overload for each pair of types
     a < b, ... where a side may be double   lt_(a, b) ...; a == b as dyn(a) == dyn(b)
-    has(body.x)                           (has(body.x) && body.x != null): a null field is no field
+    has(body.x)                           (has(body.x) && body.x != null): a null field counts as missing
 
 Text that this module cannot parse stays unchanged, for CEL to refuse. Errors are reported at the position in the text
 as written. Workflows must not use this: their logs must replay as recorded.

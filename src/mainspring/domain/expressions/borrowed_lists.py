@@ -1,6 +1,6 @@
-"""Empties the lists that CEL passed to our functions once an evaluation has ended. Pure.
+"""Empty the lists that CEL passed to our functions, once an evaluation has ended. Pure.
 
-The library copies every argument for a call, and keeps a reference to the copy and to the result for ever. A loop over
+The library copies every argument for a call, and keeps a reference to the copy and to the result forever. A loop over
 a response of 17 kB would leave 140 kB behind each time. Emptied lists leave some bytes.
 """
 
@@ -13,7 +13,7 @@ _borrowed: ContextVar["list[list[object] | dict[object, object]] | None"] = Cont
 
 
 def lending(act: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function; what it gets and gives is emptied at the end of the evaluation that calls it."""
+    """The same function; its arguments and results are emptied at the end of the evaluation that calls it."""
 
     def acting(*args: object) -> object:
         borrowed = _borrowed.get()
@@ -30,7 +30,7 @@ def lending(act: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def lists_returned() -> Iterator[None]:
-    """Around an evaluation, with the reading of its answer: that is a copy too."""
+    """Encloses an evaluation and the reading of its result, which is a copy too."""
     borrowed: list[list[object] | dict[object, object]] = []
     token = _borrowed.set(borrowed)
     try:

@@ -1,1 +1,1 @@
-"""Kinds of endpoints: what each is configured by, how that is checked, and what its results show. One module each."""
+"""Kinds of endpoints: their configuration, how it is checked, and what their results show. One module each."""

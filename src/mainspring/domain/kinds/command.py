@@ -105,7 +105,7 @@ class CommandKind(Kind[CommandAction]):
         return line if len(line) <= SUMMARY_CHARS else f"{line[:SUMMARY_CHARS]}…"
 
     def origin(self, action: CommandAction) -> str:
-        """Its secrets were given to this program, called like this: with other arguments it might print them."""
+        """The exact command that its secrets were given to: with other arguments the program might print them."""
         return f"{shlex.join(arguments_of(action))} in {action.folder or '/'} as {action.user or 'the worker'}"
 
 
@@ -114,7 +114,7 @@ def program_of(action: CommandAction) -> str:
 
 
 def arguments_of(action: CommandAction) -> list[str]:
-    """The program and its arguments as they are executed."""
+    """The program and its arguments as executed."""
     return [SHELL, "-c", action.command[0]] if action.shell else list(action.command)
 
 

@@ -3,8 +3,8 @@
     /usr/local/bin/backup = default, folder /srv/backup, user backup, env BACKUP_*; /opt/jobs/* = *
 
 Each entry is a program, or every program directly in a folder, and who may use it: tenants (`*`: all), and the
-folders, users and variables that a call may choose. Without an entry nothing runs. The rule that must not break: there
-is no way to a program but an entry of this list, whoever asks and whatever is stored.
+folders, users and variables that a call may choose. Without an entry nothing runs. The rule that must not break: a
+program runs only if an entry of this list allows it, regardless of the user and of stored data.
 """
 
 import re
@@ -25,7 +25,7 @@ class CommandEntry(Struct, frozen=True):
     variables: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """As it is written in the setting."""
+        """The entry as written in the setting."""
         choices = (("folder", self.folders), ("user", self.users), ("env", self.variables))
         parts = [*self.tenants, *(f"{word} {value}" for word, values in choices for value in values)]
         return f"{self.program} = {', '.join(parts)}"
@@ -37,7 +37,7 @@ class CommandEntry(Struct, frozen=True):
 
 
 class CommandRequest(Struct, frozen=True):
-    """What a call asks for."""
+    """The program, arguments, folder, user and variables of a call."""
 
     tenant_id: str
     program: str
@@ -112,5 +112,5 @@ def _entry(text: str) -> CommandEntry:
 
 
 def is_plain_path(path: str) -> bool:
-    """An absolute path that means what it says: no `..`, no doubled slash, no NUL."""
+    """An absolute path in normal form: no `..`, no doubled slash, no NUL."""
     return path.startswith("/") and not path.startswith("//") and normpath(path) == path and "\0" not in path

@@ -29,9 +29,9 @@ class RecordType(StrEnum):
 
 
 class AnswersMatch(StrEnum):
-    ALL = "all"  # every expected answer is there; others may be too
-    EXACT = "exact"  # every expected answer is there, and no other
-    ANY = "any"  # at least one is there
+    ALL = "all"  # every expected answer is present; others may be too
+    EXACT = "exact"  # every expected answer is present, and no other
+    ANY = "any"  # at least one is present
 
 
 class DnsAction(Action, frozen=True, omit_defaults=True, tag_field="kind", tag="dns"):

@@ -24,7 +24,7 @@ def check_days(warn_days: int, fail_days: int) -> None:
 
 
 def expiry_of(days_left: int, warn_days: int, fail_days: int) -> tuple[bool, str] | None:
-    """Whether a certificate fails for its age, and the words; None if it is valid for long enough."""
+    """Whether a certificate fails because it expires soon, and the message; None if it is valid for long enough."""
     expires = f"expires in {days_left} days" if days_left >= 0 else f"expired {-days_left} days ago"
     if days_left < fail_days:
         return True, f"the certificate {expires}; at least {fail_days} must be left"

@@ -1,4 +1,4 @@
-"""Kind `heartbeat`: calls nothing and waits for pings. What pings do: `domain/schedule/ping.py`."""
+"""Kind `heartbeat`: calls nothing and waits for pings. The effects of pings are in `domain/schedule/ping.py`."""
 
 from typing import Annotated, ClassVar
 

@@ -20,7 +20,7 @@ NO_SITE = (
     "the server and its workers"
 )
 SECRET_WORDS = ("authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "x-auth", "signature")
-PLAIN_KEYS = {"idempotency", "correlation", "partition", "cache"}  # these tell things apart, and open nothing
+PLAIN_KEYS = {"idempotency", "correlation", "partition", "cache"}  # these names identify things, and grant no access
 
 
 class HttpKind(Kind[HttpAction]):
@@ -89,18 +89,18 @@ def query_of(action: Action) -> str:
 
 
 def with_query(action: Action, query: str) -> Action:
-    """The action as it is stored or shown: its URL without a query string, which is apart and encrypted."""
+    """The action as stored or shown: its URL without the query string, which is stored separately and encrypted."""
     return replace(action, url=shown_url(action.url), query=query) if isinstance(action, HttpAction) else action
 
 
 def marked_secret(header: Header) -> Header:
-    """A header whose name speaks of a secret is treated as one, whether or not it was marked."""
+    """A header whose name suggests a secret is treated as one, whether or not it was marked."""
     check_header(header.name, header.value)
     return replace(header, secret=header.secret or speaks_of_a_secret(header.name))
 
 
 def speaks_of_a_secret(name: str) -> bool:
-    """Whether the value of a header with this name is a secret, as far as a name can tell."""
+    """Whether the value of a header with this name is a secret, judged by the name."""
     words = re.split("[-_]", name.lower())
     is_key = words[-1] == "key" and PLAIN_KEYS.isdisjoint(words)
     return is_key or any(word in name.lower() for word in SECRET_WORDS)

@@ -1,8 +1,8 @@
 """Kinds of endpoints that other packages add, through the entry point group `mainspring.kinds`.
 
-They are read once, when the registry is imported: the inputs of every door are made from the list of kinds. This is
-the one module of the domain that looks at what is installed; from then on the list is data. A package that cannot be
-loaded, or whose kind does not fit, is left out and named by `mainspring doctor`: it must not stop the others.
+They are read once, when the registry is imported: the inputs of all interfaces are made from the list of kinds. This is
+the one module of the domain that checks what is installed; from then on the list is data. A package that cannot be
+loaded, or whose kind does not fit, is left out and named by `mainspring doctor`: it must not affect the others.
 """
 
 from functools import cache
@@ -43,7 +43,7 @@ def load_installed(own: tuple[Kind[Any], ...]) -> InstalledKinds:
             plugin = entry.load()()
             if fault := misfit(plugin.kind, tuple(kinds)):
                 raise ValueError(fault)
-        except Exception as fault:  # code of others
+        except Exception as fault:  # third-party code
             faults.append(f"kind {entry.name!r} ({entry.value}) was left out: {type(fault).__name__}: {fault}")
             continue
         plugins.append(plugin)

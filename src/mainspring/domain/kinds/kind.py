@@ -1,11 +1,10 @@
-"""What a kind of endpoint says about itself. Pure.
+"""The description of a kind of endpoint. Pure.
 
-A kind is a subclass of `Kind` and an `Action` struct whose fields are described by `About`. Doors, documents, pages,
-the schema and the reference follow from the two. How a call is made is not decided here: `outbound/kinds` has one
-caller for each kind.
+A kind is a subclass of `Kind` and an `Action` struct whose fields are described by `About`. Interfaces, documents,
+pages, the schema and the reference follow from the two. How a call is made is decided elsewhere: `outbound/kinds` has
+one caller for each kind.
 
-The rule that must not break: an action that passed `check` can be called as it is, and nothing secret is in
-`summary`.
+The rule that must not break: an action that passed `check` can be called unchanged, and `summary` contains no secret.
 """
 
 from typing import ClassVar, Generic, TypeVar
@@ -50,7 +49,7 @@ class Kind(Generic[A]):
     pairs: ClassVar[str] = ""  # its field of named values, some of them secret: `headers`
     pair: ClassVar[str] = ""  # one of them, in messages and as a part of what they are encrypted for: `header`
     searched: ClassVar[tuple[str, ...]] = ()  # fields that a search for text reads
-    status_label: ClassVar[str] = ""  # what a status code is, before its number: `HTTP`
+    status_label: ClassVar[str] = ""  # the prefix of a status code: `HTTP`
 
     def check(self, action: A, policy: CallPolicy) -> A:
         """The normalised action. Raises InvalidInput that names the first fault. Bounds of fields are checked later."""
@@ -65,7 +64,7 @@ class Kind(Generic[A]):
         raise NotImplementedError
 
     def origin(self, action: A) -> str:
-        """Whom the secrets of an action were given to. They are not used for another one that is chosen later."""
+        """The recipient of an action's secrets. They are not sent to another one that is chosen later."""
         return self.host_key(action)
 
     def check_whole(self, action: A) -> None:

@@ -38,7 +38,7 @@ _PLAIN = re.compile(r"[!-~]+")
 
 
 class Protocol(Struct, frozen=True):
-    """How a scheme is spoken: the default port, the package that speaks it, and the extra that installs it."""
+    """How a scheme is published to: the default port, the package for it, and the extra that installs it."""
 
     name: str
     port: int

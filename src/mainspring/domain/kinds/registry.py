@@ -1,8 +1,8 @@
 """All kinds of endpoints, and how their actions are stored. Pure.
 
-An action is stored as JSON that begins with its kind; without one it is of kind `http`, as every action was before
-there were other kinds. An action of a kind that is not installed is kept as it is, and its calls are blocked: one
-endpoint must not stop the others from being read.
+An action is stored as JSON that begins with its kind; without one it is of kind `http`, like every action before other
+kinds existed. An action of a kind that is not installed stays stored, and its calls are blocked: one endpoint must not
+prevent the others from being read.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ BUILT_IN: tuple[Kind[Any], ...] = (
 )  # fmt: skip
 INSTALLED = load_installed(BUILT_IN)
 KINDS: tuple[Kind[Any], ...] = (*BUILT_IN, *(plugin.kind for plugin in INSTALLED.plugins))
-PAIRS = tuple(dict.fromkeys(kind.pairs for kind in KINDS if kind.pairs))  # fields that each door writes in its own way
+PAIRS = tuple(dict.fromkeys(kind.pairs for kind in KINDS if kind.pairs))  # each interface has its own form
 KIND_BY_NAME = {kind.name: kind for kind in KINDS}
 KIND_FIELD = ConfigField(
     "kind",
@@ -43,7 +43,7 @@ KIND_FIELD = ConfigField(
 
 
 class UnknownAction(Action, frozen=True):
-    """An action of a kind that is not installed here, as it is stored."""
+    """An action of a kind that is not installed here, as stored."""
 
     kind: str
     text: str

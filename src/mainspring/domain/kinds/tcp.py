@@ -22,7 +22,7 @@ _ESCAPED = {"n": b"\n", "r": b"\r", "t": b"\t", "0": b"\0", "\\": b"\\"}
 
 
 class TcpAction(Action, frozen=True, omit_defaults=True, tag_field="kind", tag="tcp"):
-    """A connection to make, and what to say and to hear on it."""
+    """A connection to make, the bytes to send, and the bytes to expect."""
 
     host: Host
     port: Port

@@ -47,7 +47,7 @@ def check_templates(action: Action) -> None:
         if pair.secret and OPEN in pair.value:
             kind = kind_of(action)
             raise InvalidInput(
-                f"the secret {kind.pair} {pair.name[:60]!r} contains {{{{; secret values are sent as they are and have "
+                f"the secret {kind.pair} {pair.name[:60]!r} contains {{{{; secret values are sent unchanged and have "
                 "no templates: remove the template, or set literal",
                 field=kind.pairs,
                 value=pair.name[:60],
@@ -64,7 +64,7 @@ def check_templates(action: Action) -> None:
 
 
 def marked(action: A, *, already: bool = False) -> A:
-    """The action with the mark whether its texts have templates. `already`: some that are encrypted do."""
+    """The action, marked if its texts have templates. `already`: some encrypted texts do."""
     if not hasattr(action, "literal"):
         return action
     templated = not action.literal and (already or bool(_found(action)))
@@ -96,7 +96,7 @@ def with_plain_query(action: Action, query: str) -> Action:
 
 
 def filled_in(action: A, facts: TemplateFacts) -> A:
-    """The action as it is called. Its URL is complete: an encrypted query string was put into it. Raises
+    """The action as called. Its URL is complete: an encrypted query string was put into it. Raises
     TemplateFault.
     """
     evaluation = Evaluation(facts)

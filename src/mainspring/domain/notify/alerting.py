@@ -2,12 +2,12 @@
 
 For every alert that watches it, a subject (an endpoint, a tenant, a webhook, an execution) is healthy or in trouble.
 The state is stored in the database and changes only here. Alerts fire on changes, not while a condition lasts: a
-hundred failures are one message. A cooldown delays a message, so a flapping subject is reported now and then, and a
-lasting problem is reported in the end.
+hundred failures are one message. A cooldown delays a message, so a flapping subject is reported from time to time, and
+a lasting problem is reported in the end.
 
 In a maintenance window alerts about its endpoints are silent. A failure there opens a muted state: the first run after
-the window closes it without a word, or reports that the endpoint still fails. Other troubles are put off until the
-window is over.
+the window closes it silently, or reports that the endpoint still fails. Other troubles are delayed until the window has
+ended.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -188,7 +188,7 @@ def _of_endpoints(event: Event) -> Iterator[Signal]:
         case EventType.RUN_FINISHED if data.get("trigger") != RunTrigger.TEST:
             is_success = data.get("status") == RunStatus.SUCCESS
             yield AlertKind.FAILING, CLOSE if is_success else OPEN, endpoint_id
-            if is_success:  # other results say nothing of the certificate
+            if is_success:  # other results contain nothing about the certificate
                 yield AlertKind.EXPIRING, OPEN if data.get("error_code") == EXPIRING else FORGET, endpoint_id
         case EventType.FAILURES_RESET:
             yield AlertKind.FAILING, FORGET, endpoint_id
@@ -290,7 +290,7 @@ def _silent_until(
 ) -> datetime | None:
     """The end of the maintenance window in which this happened to an endpoint; None: outside of windows.
 
-    A run says itself whether a window was open while it ran.
+    A run records whether a window was open while it ran.
     """
     if trouble not in OF_ENDPOINTS:
         return None
@@ -345,7 +345,7 @@ def _closed(alert: Subscription, state: AlertState, at: datetime) -> Turn:
 def _is_enough(event: Event, alert: Subscription) -> bool:
     count = event.data.get("failure_count")
     if event.data.get("error_code") in SILENCE:
-        return True  # its grace was the patience; the next deadline may be a day away
+        return True  # its grace was the tolerance; the next deadline may be a day away
     return isinstance(count, int) and count >= _config(alert).failures
 
 

@@ -92,7 +92,7 @@ def compose(turn: Turn, facts: AlertFacts, now: datetime) -> Message:
     else:
         lines.append(f"Since:      {_clock(since)}{_ago(since, now)}")
     if turn.state.trouble is AlertKind.EXPIRING:
-        pass  # its sentence says it
+        pass  # its sentence contains it
     elif facts.last_error and turn.state.trouble is AlertKind.PROPOSAL_WAITING:
         lines.append(f"Reason:     {clean_text(spelled_out(facts.last_error), ERROR_MAX)}")
     elif facts.last_error:

@@ -1,6 +1,6 @@
 """Subscriptions: a webhook receives events, an alert notifies people of changes of state.
 
-Both are values: what their owner wrote, and how deliveries went lately. Their secrets are encrypted.
+Both are values: their configuration, and the results of recent deliveries. Their secrets are encrypted.
 """
 
 from datetime import datetime
@@ -118,7 +118,7 @@ def connections_of(config: Webhook | Alert) -> tuple[str, ...]:
 
 
 class WebhookDraft(Struct, frozen=True):
-    """A webhook as its owner describes it: the one place that lists its fields. Doors and reference pages follow."""
+    """The configuration of a webhook: the one place that lists its fields. Interfaces and reference pages follow."""
 
     url: Annotated[
         str,
@@ -152,7 +152,7 @@ KINDS_DEFAULT = (AlertKind.FAILING, AlertKind.RECOVERED, AlertKind.PARKED, Alert
 
 
 class AlertDraft(Struct, frozen=True):
-    """An alert as its owner describes it: the one place that lists its fields. Doors and reference pages follow."""
+    """The configuration of an alert: the one place that lists its fields. Interfaces and reference pages follow."""
 
     name: Annotated[str, About("Name, unique in the tenant.", examples=("ops",))]
     to: Annotated[

@@ -86,7 +86,7 @@ def is_ripe(rule: Rule, subject: RuleState, target: RuleState, now: datetime) ->
 
 
 def fire(firing: Firing, endpoint: Endpoint, now: datetime, cron: CronReader) -> Change:
-    """Returns the target after the rule, and the events. Never raises for what a rule asks: that becomes a fault event.
+    """Returns the target after the rule, and the events. A problem of the rule becomes a fault event, not an exception.
 
     Repeating a hint or pause that is already active extends its expiry without an event: a condition that stays true is
     one decision.

@@ -302,7 +302,7 @@ def _ended_at(run: FinishedRun, facts: RuleFacts) -> datetime:
 def _as_of(run: FinishedRun, endpoint_id: str, facts: RuleFacts) -> tuple[RuleResult, ...]:
     """An endpoint's results as known when a run ended, newest first; those of the judged endpoint start with that run.
 
-    A planner that lags behind must not judge a run by what came after it.
+    A planner that lags behind must not judge a run by later results.
     """
     results = facts.results.get(endpoint_id, ())
     if endpoint_id == run.endpoint_id:

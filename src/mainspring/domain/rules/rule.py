@@ -120,7 +120,7 @@ class Mentions(Struct, frozen=True):
     siblings: tuple[tuple[str, int], ...]  # name and offset
     sibling_names: frozenset[str]
     all_siblings: bool
-    changes_alone: bool  # it may become true without a run of what it names: time passes, somebody pauses a sibling
+    changes_alone: bool  # it may become true without a run of what it names: time passes, a user pauses a sibling
 
 
 class Seen(Struct, frozen=True):
@@ -244,8 +244,8 @@ def _with_types(rule: Rule) -> "cel.Expression | None":
 def concerns(rule: Rule, owner: str | None, ran: str) -> bool:
     """Whether the rule is judged when the endpoint `ran` finishes a run. A rule of a job is judged at all of them.
 
-    A rule of an endpoint is judged at the runs that it reads: those of its own endpoint, those of the siblings that it
-    names. One that may become true without them is also judged at the runs of its own endpoint, and one that reads no
+    A rule of an endpoint is judged at the runs that it reads: those of the rule's endpoint, those of the siblings that
+    it names. One that may become true without them is also judged at the runs of that endpoint, and one that reads no
     run at all, at every run of the job.
     """
     return owner is None or _reads(rule.when, owner, ran)

@@ -30,7 +30,7 @@ from mainspring.domain.schedule.open_days import is_open_at, next_open_time, nex
 from mainspring.domain.schedule.retry import end_retries, keep_retry
 
 START_TOLERANCE = timedelta(seconds=1)
-CRON_TOLERANCE = timedelta(seconds=5)  # a busy moment; no owner's minimum is undercut by more than this
+CRON_TOLERANCE = timedelta(seconds=5)  # a short delay; no owner's minimum is undercut by more than this
 BY_CRON = (BASELINE_CRON, CLAMPED_MIN, CLAMPED_MAX)
 FAULTY_DELAY = timedelta(
     minutes=5
@@ -44,7 +44,7 @@ def plan_first(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
     if endpoint.cron is not None:
         return replan(replace(endpoint, anchor_at=now), now, cron)
     if endpoint.once_at is not None:
-        # Before the run, also if that is due now. A time in the past has passed: the endpoint is done.
+        # Before the run, even if that is due now. A time in the past has passed: the endpoint is done.
         before = endpoint.once_at - timedelta(microseconds=1)
         return replan(replace(endpoint, anchor_at=min(now, before) if endpoint.once_at >= now else now), now, cron)
     assert endpoint.interval_ms is not None
@@ -110,7 +110,7 @@ def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
 
     If the endpoint is due and would be due at the same time again, it keeps its slot: it waits for a worker, not for a
     plan. If a one-shot hint also asks for this time, the run is attributed to the hint. While a run waits for its
-    callback, its deadline is what comes next, and its end plans again.
+    callback, its deadline is the next time of the endpoint, and its end plans again.
     """
     if endpoint.waiting is not None:
         return endpoint
@@ -231,9 +231,9 @@ def _with(endpoint: Endpoint, anchor_at: datetime, decision: Decision, cron: Cro
 
 
 def _on_open_day(endpoint: Endpoint, at: datetime, source: str, cron: CronReader) -> datetime | None:
-    """What is overdue or was deferred must not run on an excluded day either. None: no day is left to run on.
+    """An overdue or deferred run must not be on an excluded day either. None: no allowed day is left.
 
-    A ping is judged on any day: it was expected on an open one.
+    A ping is judged on any day: it was expected on an allowed one.
     """
     if not endpoint.action.is_expected and not is_open_at(endpoint, at):
         has_slots = endpoint.cron is not None

@@ -1,12 +1,12 @@
-"""Decide what a callback does to the run that it was given for. Pure.
+"""Decide the effect of a callback on its run. Pure.
 
-    progress         extends the deadline of the run, and shows how far it is
+    progress         extends the deadline of the run, and stores its progress
     success, fail    end the run, with the function that results of calls use
     refused          the run has ended, its slot is over, or its deadline has passed; nothing changes
 
-A callback is for a run, and counts while that run has not ended and its slot is in hand: waiting, or still with a
-worker that has not recorded the answer, or owed after that worker was lost. If another attempt at the slot has begun
-since, the callback ends that one: the work of the slot is done. The first end counts; every other is refused.
+A callback belongs to a run. It counts while that run has not ended and its slot is in progress: waiting, or still with
+a worker that has not recorded the response, or owed after that worker was lost. If another attempt at the slot has
+begun since, the callback ends that one, because the work of the slot is done. The first end counts; others are refused.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from mainspring.domain.schedule.finish import Finished, Settlement, settle
 from mainspring.domain.schedule.governor import CronReader
 from mainspring.domain.schedule.maintenance import WindowSpan
 
-ACCEPTED = 202  # the answer of a target that ends its run by a callback
+ACCEPTED = 202  # the response of a target that ends its run by a callback
 PROGRESS_TEXT_MAX = 500
 UNENDED = (RunStatus.RUNNING, RunStatus.ABANDONED)
 
@@ -47,7 +47,7 @@ class CallbackReport(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True):
-    """What a report changes: the endpoint, a run that ends, and an earlier attempt that ends with it."""
+    """The effects of a report: the endpoint, a run that ends, and an earlier attempt that ends with it."""
 
     endpoint: Endpoint
     refusal: str = ""  # why nothing changed
@@ -97,7 +97,7 @@ def _refusal(endpoint: Endpoint, run: Run, now: datetime) -> str | None:
 
 
 def _progress(endpoint: Endpoint, report: CallbackReport, now: datetime) -> Receipt:
-    if endpoint.waiting is None:  # the answer of the target is not recorded yet, and its deadline begins with that
+    if endpoint.waiting is None:  # the response of the target is not recorded yet; the deadline begins with that
         return Receipt(endpoint)
     timeout_ms = endpoint.action.callback_within_ms
     waiting = endpoint.waiting.reported(report.percent, report.text, timeout_ms, now)
@@ -140,7 +140,7 @@ def _outcome(endpoint: Endpoint, report: CallbackReport, duration_ms: int) -> Ou
 
 def _condition_fault(endpoint: Endpoint, report: CallbackReport, duration_ms: int) -> str | None:
     text = endpoint.action.condition
-    if text is None or not endpoint.action.callback_within_ms:  # an edit replaced what the run was started with
+    if text is None or not endpoint.action.callback_within_ms:  # an edit replaced the configuration
         return None
     answer = evaluate(text, ACCEPTED, (), b"" if report.body is None else report.body.data, duration_ms)
     if answer is True:

@@ -1,4 +1,4 @@
-"""What an endpoint knows of a run that waits for its callback. Pure. What reports do: `domain/schedule/callback.py`."""
+"""The state of a run that waits for its callback. Pure. The effects of reports are in `domain/schedule/callback.py`."""
 
 from datetime import datetime, timedelta
 
@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from mainspring.domain.instant import after_ms
 
-CALLBACK_TOTAL = timedelta(days=90)  # no report extends a run beyond this: a forgotten one must end some day
+CALLBACK_TOTAL = timedelta(days=90)  # no report extends a run beyond this, so that a forgotten run ends
 
 
 class CallbackWait(Struct, frozen=True, omit_defaults=True):
-    """A run that the target accepted and has not ended: since when, until when, and its last report."""
+    """A run that the target accepted and that has not ended: its start, its deadline, and its last report."""
 
     since_at: datetime
     until_at: datetime
@@ -21,7 +21,7 @@ class CallbackWait(Struct, frozen=True, omit_defaults=True):
     requested_at: datetime | None = None  # a run that was requested meanwhile, and starts afterwards
 
     def reported(self, percent: int | None, text: str, timeout_ms: int, now: datetime) -> "CallbackWait":
-        """With a report of progress, which extends the deadline. What a report leaves out stays as it was."""
+        """With a progress report, which extends the deadline. Fields that the report leaves out stay unchanged."""
         until_at = min(after_ms(now, timeout_ms), self.since_at + CALLBACK_TOTAL)
         return replace(
             self,

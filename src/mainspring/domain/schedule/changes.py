@@ -139,7 +139,7 @@ def request_run(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader)
     else:
         requested = replace(endpoint, manual_at=now)
     is_in_hand = endpoint.is_running or endpoint.is_open
-    if endpoint.is_retrying:  # the requested run takes the place of the next attempt
+    if endpoint.is_retrying:  # the requested run replaces the next attempt
         requested = end_retries(requested)
     if requested.failure_count and not is_in_hand:
         requested = replan(replace(requested, failure_count=0, not_before=None, anchor_at=now), now, cron)

@@ -4,8 +4,8 @@
     over quota     deferred once, to the first of the next month
     open           a run that a ping or a callback should have ended is judged once its time is over
     paused         a released slot is dropped; only a requested run starts
-    owed           a slot that was released, failed and is tried again, or is being caught up, starts; a
-                   maintenance window holds it
+    owed           a slot that was released, that failed and is retried, or that is caught up, starts; a
+                   maintenance window delays it
     requested      a manual run starts
     maintenance    a slot in a window that skips runs is skipped
     calendar       a slot on an excluded day, or one so late that its day is over and today is excluded, does not run
@@ -142,7 +142,7 @@ def admit(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> 
 
 
 def _judge_open(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> Transition:
-    """Claims an open run once it should have ended. Its worker stays `ping` or `callback`, also if this one dies."""
+    """Claims an open run once it should have ended. Its worker stays `ping` or `callback`, even if this one dies."""
     assert endpoint.slot_at is not None
     if is_given_up(endpoint):
         what = "ping" if endpoint.waiting is None else "callback"
@@ -162,7 +162,7 @@ def _judge_open(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReade
 
 def is_given_up(endpoint: Endpoint) -> bool:
     """Whether nothing can end the open run any more. A callback can while the endpoint is not archived: the work at the
-    target continues, whatever happens to the schedule.
+    target continues.
     """
     if endpoint.waiting is not None:
         return endpoint.archived_at is not None
@@ -170,7 +170,7 @@ def is_given_up(endpoint: Endpoint) -> bool:
 
 
 def wait_for_callback(endpoint: Endpoint, since_at: datetime, until_at: datetime, why: str) -> Endpoint:
-    """The endpoint whose run continues without a worker. A requested run is kept apart until it has ended."""
+    """The endpoint whose run continues without a worker. A requested run is stored separately until it has ended."""
     step = DecisionStep(CALLBACK, until_at, "won", f"{why}, and its callback ends the run")
     return replace(
         endpoint,
@@ -210,10 +210,10 @@ def _due(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> T
 
 
 def _is_allowed(endpoint: Endpoint, now: datetime) -> bool:
-    """Whether the calendars allow the due slot. It may start some seconds after midnight, but not be made up for."""
+    """Whether the calendars allow the due slot. It may start some seconds after midnight, but cannot be made up for."""
     slot_at = endpoint.next_run_at
     assert slot_at is not None
-    if endpoint.action.is_expected:  # what is judged was expected on an open day
+    if endpoint.action.is_expected:  # the judged deadline was expected on an allowed day
         return True
     return is_open_at(endpoint, slot_at) and (now - slot_at <= MISFIRE_GRACE or is_open_at(endpoint, now))
 
@@ -349,7 +349,7 @@ def _end_lost(endpoint: Endpoint, now: datetime, why: str, together: int, cron: 
 
 
 def _may_be_reported(endpoint: Endpoint) -> bool:
-    """Whether the call of a lost worker may have been accepted, and is not made again: its callback tells."""
+    """Whether the call of a lost worker may have been accepted, and is not repeated: its callback decides."""
     return endpoint.on_lost_worker is LostWorkerPolicy.SKIP and endpoint.action.callback_within_ms > 0
 
 
@@ -386,7 +386,7 @@ def _due_again(ended: Transition, now: datetime) -> Transition:
     endpoint = ended.endpoint
     if endpoint.slot_at is None:
         return ended
-    asked = endpoint.trigger is RunTrigger.MANUAL  # the schedule's next run stays where it is
+    asked = endpoint.trigger is RunTrigger.MANUAL  # the schedule's next run does not move
     due = replace(endpoint, manual_at=now) if asked else replace(endpoint, next_run_at=now)
     return replace(ended, endpoint=due)
 

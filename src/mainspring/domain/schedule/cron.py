@@ -1,6 +1,7 @@
 """Cron expressions in a time zone: validation, next occurrence, description in words.
 
-cronsim parses an expression and tells which days match; the walk along the wall clock is our own. cronsim's iteration
+cronsim parses an expression and finds the days that match; the walk along the wall clock is our own. cronsim's
+iteration
 may return a time in the past when it starts in the repeated autumn hour, steps over matches after a change that is not
 a whole hour (Lord Howe), fires at a midnight that does not exist (Cairo), and needs 200 us for a rare date.
 tests/domain/test_cron_dst.py shows each case.

@@ -7,8 +7,8 @@ places and one tenant's backlog delays no other tenant.
 A run is quick if the last run of its endpoint took less than SLOW_AFTER_MS, slow if it took longer, and new if there
 was none. While a call that should be quick is in flight for longer, every run against its host is slow. A slow run
 starts while runs that are not quick hold less than three quarters of the places, of a scheduler and of a tenant's
-limit; a new one while they hold less than seven eighths. So quick runs find a place however many calls hang, and a new
-endpoint finds one beside slow ones.
+limit; a new one while they hold less than seven eighths. So quick runs find a place regardless of how many calls hang,
+and a new endpoint finds one beside slow ones.
 """
 
 from collections import Counter

@@ -40,7 +40,7 @@ class Settlement(Struct, frozen=True):
     endpoint: Endpoint | None
     status: RunStatus
     events: tuple[Event, ...] = ()
-    is_repeat: bool = False  # nothing to record: the same result again, after a commit whose answer was lost
+    is_repeat: bool = False  # nothing to record: the same result again, after a commit whose response was lost
     maintenance: str = ""  # the name of the maintenance window that was open during the run
 
 
@@ -66,7 +66,7 @@ def settle(
         return _wait_for_callback(endpoint, finished, now)
     took_ms = outcome.duration_ms
     if endpoint.waiting is not None:
-        took_ms = endpoint.last_duration_ms or 0  # of the call, which tells slow endpoints from quick ones
+        took_ms = endpoint.last_duration_ms or 0  # of the call, which distinguishes slow endpoints from quick ones
         endpoint = replace(endpoint, waiting=None, claimed_by="", manual_at=endpoint.requested_at)
     failed = outcome.status is not RunStatus.SUCCESS
     window = _window(endpoint, finished, windows) if windows else None
@@ -97,7 +97,7 @@ def settle(
         planned = push_ahead(applied, now, f"{type(fault).__name__}: {fault}")
         events = (*events, _event(EventType.ENDPOINT_FAULTY, now, claim, {"fault": str(fault)}))
     if planned.claimed_by == PINGED:
-        planned = replace(planned, claimed_by="", last_duration_ms=0)  # what a job takes says nothing about a call
+        planned = replace(planned, claimed_by="", last_duration_ms=0)  # the duration of a job says nothing about a call
     if outcome.error_code in THROWN:
         planned = hold_off(planned, now, outcome.error or "")
         events = (*events, _event(EventType.ENDPOINT_FAULTY, now, claim, {"fault": outcome.error}))
@@ -107,15 +107,15 @@ def settle(
 
 
 def _fence(endpoint: Endpoint | None, finished: Finished, now: datetime) -> Settlement | None:
-    """What becomes of a result that does not count; None: it counts."""
+    """What happens to a result that does not count; None: it counts."""
     claim, outcome = finished.claim, finished.outcome
     is_accepted = outcome.status is RunStatus.RUNNING
     if endpoint is None or (endpoint.claim_epoch, endpoint.run_id) != (claim.epoch, claim.run_id):
-        if is_accepted or claim.endpoint.waiting is not None:  # the run may go on: nothing is recorded about it
+        if is_accepted or claim.endpoint.waiting is not None:  # the run may continue: nothing is recorded about it
             return Settlement(None, RunStatus.SUPERSEDED, is_repeat=True)
         data: dict[str, object] = {"would_have_been": outcome.status, "worker": claim.endpoint.claimed_by}
         return Settlement(None, RunStatus.SUPERSEDED, (_event(EventType.RUN_SUPERSEDED, now, claim, data),))
-    # A run that waits since its worker was taken for dead ends with the result of that worker all the same.
+    # A run that waits because its worker was taken for dead ends with the result of that worker.
     if not endpoint.is_running and (endpoint.waiting is None or is_accepted):
         return Settlement(None, outcome.status, is_repeat=True)
     return None
@@ -139,7 +139,7 @@ def _window(endpoint: Endpoint, finished: Finished, windows: Sequence[WindowSpan
 def _plan(endpoint: Endpoint, finished: Finished, cron: CronReader) -> Endpoint:
     claim, started_at = finished.claim, finished.started_at
     if endpoint.trigger is RunTrigger.MANUAL:
-        # The schedule keeps its cadence; the deadline of a callback took the place of its next run meanwhile.
+        # The schedule keeps its cadence; the deadline of a callback replaced its next run meanwhile.
         return replan(endpoint, finished.finished_at, cron) if endpoint.source == CALLBACK else endpoint
     if endpoint.trigger is RunTrigger.CATCH_UP and endpoint.can_run and not endpoint.is_paused(finished.finished_at):
         unhinted = replace(endpoint, interval_hint=None)

@@ -2,7 +2,7 @@
 
 1. baseline: the next cron occurrence, or `now` + interval with backoff and jitter, on a day that its calendars allow
 2. a fresh interval hint replaces the baseline; a fresh one-shot hint competes with it
-3. what lies in the past is floored to `now`; a target's Retry-After holds the choice back
+3. a choice in the past is floored to `now`; a target's Retry-After holds the choice back
 4. limits move the choice into [now + min, now + max]
 5. a choice on a day that the calendars exclude moves to the next day that they allow
 6. the grace of an endpoint that waits for pings is added: it is judged then
@@ -167,7 +167,7 @@ def _baseline(
         at = _slot_of_cron(now, endpoint, at, cron, steps)
     if endpoint.jitter_ms:  # a cron must not run before its time, so its jitter only delays
         later = after_ms(at, endpoint.jitter_ms // 2 + _jitter_ms(endpoint.id, at, "cron", endpoint.jitter_ms // 2))
-        at = later if is_open_at(endpoint, later) else at  # and not on to an excluded day
+        at = later if is_open_at(endpoint, later) else at  # and must not move to an excluded day
     return BASELINE_CRON, at, f"cron {endpoint.cron} in {endpoint.timezone}"
 
 
@@ -189,7 +189,7 @@ def _hinted_at(endpoint: Endpoint, at: datetime, every_ms: int | None = None) ->
 
 
 def _allowed(endpoint: Endpoint, source: str, at: datetime, cron: CronReader, steps: list[DecisionStep]) -> datetime:
-    """The time itself, or the first one after it on a day that the calendars allow."""
+    """The time itself, or the first one after it on an allowed day."""
     if is_open_at(endpoint, at):
         return at
     if endpoint.cron is not None and source not in (AI_INTERVAL, AI_ONE_SHOT):

@@ -1,11 +1,12 @@
 """Maintenance windows: when they are open, and what they do to the runs of an endpoint. Pure.
 
-A window opens by a cron expression for a duration, or once from a start to an end. It concerns one endpoint, the
-endpoints of a job, or all. While it is open, runs go on or are skipped, as its owner chose; failures are not counted,
-and alerts are silent. A skipped slot is not made up for: the schedule goes on with its first slot after the window.
+A window opens by a cron expression for a duration, or once from a start to an end. It applies to one endpoint, to the
+endpoints of a job, or to all. While it is open, runs continue or are skipped, as its owner chose; failures are not
+counted, and alerts are silent. A skipped slot is not made up for: the schedule continues with its first slot after the
+window.
 
-Windows are data. Callers pass the occurrences that matter, so a tenant without windows pays nothing. A requested run
-is never skipped: people decide.
+Windows are data. Callers pass the relevant occurrences, so a tenant without windows pays nothing. A requested run is
+never skipped, because a person requested it.
 """
 
 from collections.abc import Iterable
@@ -53,7 +54,7 @@ class DuringMaintenance(StrEnum):
 
 
 class MaintenanceDraft(Struct, frozen=True):
-    """A window as its owner describes it: the one place that lists its fields. Doors and reference pages follow."""
+    """The configuration of a window: the one place that lists its fields. Interfaces and reference pages follow."""
 
     name: Annotated[str, About("Name, unique in the tenant.", examples=("patch-night",))]
     cron: Annotated[str, About("Cron expression of its starts; needs duration.", examples=("0 2 * * SUN",))] = ""
@@ -251,14 +252,14 @@ def skipping_at(found: Iterable[WindowSpan], endpoint: Endpoint, at: datetime) -
 def skip_slot(endpoint: Endpoint, window: WindowSpan, cron: CronReader) -> Endpoint:
     """Moves the next run to the first slot after the window. The schedule keeps its grid, so the load stays spread.
 
-    Whatever the plan was, a time without a grid, such as that of a one-shot hint, moves to the end of the window.
+    A time without a grid, such as that of a one-shot hint, moves to the end of the window.
     """
     slot_at, until = endpoint.next_run_at, window.until_at
     assert slot_at is not None
     step = _step(endpoint, slot_at)
     if endpoint.cron is not None and endpoint.source not in (AI_INTERVAL, AI_ONE_SHOT):
         at = plan_next_run(until - _TICK, _plain(endpoint), cron).next_run_at
-    elif endpoint.action.is_expected and step:  # who pings may have been down too, and has its whole interval
+    elif endpoint.action.is_expected and step:  # its sender may have been down too
         at = plan_next_run(until, _plain(endpoint), cron).next_run_at
     elif step:
         at = slot_at + step * max(0, -((slot_at - until) // step))
@@ -295,7 +296,7 @@ def _occurrence(window: MaintenanceWindow, from_at: datetime, until_at: datetime
 
 
 def _plain(endpoint: Endpoint) -> Endpoint:
-    """Without all that moves a run off its cron."""
+    """Without everything that moves a run off its cron."""
     return replace(
         endpoint,
         min_interval_ms=None,

@@ -1,7 +1,7 @@
 """Which days an endpoint may run on by its calendars, and the slots that follow from them. Pure.
 
-An endpoint carries its days as short text: one bit for each local day of some years. So a claim and a finish read no
-calendar, and an endpoint without calendars has an empty text. Days after the last bit are open, unless the endpoint
+An endpoint stores its days as short text: one bit for each local day of several years. So a claim and a finish read no
+calendar, and an endpoint without calendars has an empty text. Days after the last bit are allowed, unless the endpoint
 runs only on days of a calendar.
 
     cron, skip                      times on excluded days do not exist
@@ -159,8 +159,8 @@ def _next_match(endpoint: "Endpoint", day: int, days: OpenDays) -> int | None:
 
 
 def _next_shifted(endpoint: "Endpoint", after: datetime, cron: CronTimes, days: OpenDays) -> datetime:
-    """Walks from day to day of the cron. Its times are the same on each of them, so a day that moves brings none that
-    its new day would not have.
+    """Walks from day to day of the cron. Its times are the same on each day, so a moved day adds no times that its new
+    day would not have.
     """
     assert endpoint.cron is not None
     today, is_next = _local_day(endpoint, after), endpoint.shift is Shift.NEXT
@@ -190,5 +190,5 @@ def _local_day(endpoint: "Endpoint", at: datetime) -> int:
 
 
 def _begin(endpoint: "Endpoint", day: int) -> datetime:
-    """The first instant of a local day. Where its midnight does not exist, that is the end of the gap."""
+    """The first instant of a local day. If its midnight does not exist, that is the end of the gap."""
     return datetime.combine(date.fromordinal(day), datetime.min.time(), zone_of(endpoint.timezone)).astimezone(UTC)

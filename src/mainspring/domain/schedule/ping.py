@@ -1,9 +1,9 @@
-"""Decide what a ping does to its endpoint. Pure.
+"""Decide the effect of a ping on its endpoint. Pure.
 
     start            opens a run, which must end before `max_duration` has passed
     success, fail    end the open run, or are a run without a start
     second start     ends the open run as a failure (`overlap`) and opens another
-    another run id   is a separate run; the open run goes on
+    another run id   is a separate run; the open run continues
 
 A ping that arrives after its slot was judged, or while it is being judged, is late. It ends the judgement, whose result
 is then refused by the epoch: a slot is either missed or served, never both.
@@ -26,8 +26,8 @@ from mainspring.domain.schedule.claim import Claim, Closing
 from mainspring.domain.schedule.finish import Finished, Settlement, settle
 from mainspring.domain.schedule.governor import CronReader
 
-EARLY_MAX = timedelta(minutes=1)  # clocks differ: a cron job that starts so much too early serves the slot it means
-OVERTAKEN_MAX = timedelta(minutes=1)  # a start that was on its way for longer is that of another run
+EARLY_MAX = timedelta(minutes=1)  # clocks differ: a cron job that starts this much too early serves its slot
+OVERTAKEN_MAX = timedelta(minutes=1)  # a start that was in transit for longer belongs to another run
 JUDGED = (RunStatus.MISSED, RunStatus.TIMEOUT)
 CODE_MAX = 255
 
@@ -46,7 +46,7 @@ class Ping(Struct, frozen=True):
 
 
 class Reception(Struct, frozen=True):
-    """What a ping changes: the endpoint, the key of its open or last run, a run that begins, and runs that end."""
+    """The effects of a ping: the endpoint, the key of its open or last run, a run that begins, and runs that end."""
 
     endpoint: Endpoint
     run_key: str = ""
@@ -83,7 +83,7 @@ def _start(
     if endpoint.is_open and ping.run_key and ping.run_key == open_key:
         return Reception(endpoint, open_key)  # the same ping again
     if not endpoint.is_open and _has_just_ended(endpoint, open_key, ping, now):
-        return Reception(endpoint, open_key)  # it was overtaken by the end of its run
+        return Reception(endpoint, open_key)  # the end of its run arrived first
     before: tuple[Event, ...] = ()
     ended: tuple[tuple[Finished, Settlement], ...] = ()
     if endpoint.is_open:
@@ -102,7 +102,7 @@ def _has_just_ended(endpoint: Endpoint, last_key: str, ping: Ping, now: datetime
 
 
 def _end(endpoint: Endpoint, open_key: str, ping: Ping, now: datetime, cron: CronReader) -> Reception:
-    """Ends the open run, also one that a worker is about to judge."""
+    """Ends the open run, even one that a worker is about to judge."""
     late = now - endpoint.open_until if now > endpoint.open_until else None
     outcome = _outcome(endpoint, ping, _elapsed_ms(endpoint, now), late)
     claim = _held(endpoint)
@@ -113,7 +113,7 @@ def _end(endpoint: Endpoint, open_key: str, ping: Ping, now: datetime, cron: Cro
 
 
 def _beside(endpoint: Endpoint, open_key: str, ping: Ping, new_run_id: str, now: datetime) -> Reception:
-    """A separate run, which leaves the open one and the plan as they are."""
+    """A separate run, which does not change the open run and the plan."""
     claim = replace(_claim(endpoint, new_run_id, now), slot_at=now)
     outcome = _outcome(endpoint, ping, 0, None)
     finished = Finished(claim, outcome, now, now)
@@ -142,7 +142,7 @@ def _claim(endpoint: Endpoint, run_id: str, now: datetime) -> Claim:
     slot_at = deadline if serves and deadline is not None else now
     held = replace(
         endpoint,
-        one_shot_hint=None,  # a hint asked for a ping, and here it is
+        one_shot_hint=None,  # a hint requested a ping, and this is it
         deferred_until=None,
         anchor_at=anchor_at,
         slot_at=slot_at,

@@ -1,7 +1,7 @@
 """Explain what due endpoints that have not started are waiting for. Pure.
 
 A claim passes over an endpoint for one of these reasons. The first match is reported, the narrowest first: an endpoint
-behind a full host waits for that host, whatever else is full.
+behind a full host waits for that host, even if other limits are reached too.
 
     scheduler    no scheduler is running
     host         the host has its maximum of runs in flight

@@ -1,9 +1,9 @@
-"""Try a slot again after a failed attempt. Pure.
+"""Retry a slot after a failed attempt. Pure.
 
 While an endpoint waits for its next attempt, it keeps its slot, its next run is the attempt, and the source of that run
 is `retry`. The schedule comes first: an attempt that would not start before the next run of the schedule is not made.
-Whatever ends the wait (a pause, a hint that asks for an earlier run, a requested run, an edit of the schedule, a quota)
-ends the slot with the attempt that failed last.
+Anything that ends the wait (a pause, a hint that asks for an earlier run, a requested run, an edit of the schedule, a
+quota) ends the slot with the attempt that failed last.
 """
 
 from datetime import datetime
@@ -55,7 +55,7 @@ def wait_for_retry(
 def next_attempt(
     endpoint: Endpoint, outcome: Outcome, started_at: datetime, finished_at: datetime
 ) -> DecisionStep | None:
-    """When a failed attempt is made again, and why; None: it was the last one.
+    """When a failed attempt is retried, and why; None: it was the last one.
 
     The target's Retry-After and the endpoint's minimum interval delay an attempt.
     """

@@ -92,16 +92,18 @@ async def publish(stream: PeerStream, message: OutgoingMessage, progress: CallPr
         raise CallFault("refused", "the broker did not store the message") from None
     except InvalidFrameError:
         space = broker.space or "/"
-        raise CallFault("refused", f"the broker broke off; does it have the virtual host {space!r}?") from None
+        raise CallFault(
+            "refused", f"the broker closed the connection; does it have the virtual host {space!r}?"
+        ) from None
     except AMQPError as fault:
         raise CallFault("refused", f"the broker refused the message: {fault}") from None
     else:
-        with suppress(Exception):  # code of others; the message is confirmed already
+        with suppress(Exception):  # third-party code; the message is confirmed already
             async with asyncio.timeout(CLOSING_S):
                 await connection.close()
     finally:
         stream.close()
-        with suppress(Exception):  # code of others; the connection is gone
+        with suppress(Exception):  # third-party code; the connection is closed
             async with asyncio.timeout(CLOSING_S):
                 await connection.close()
     if not isinstance(answer, Basic.Ack):

@@ -1,4 +1,4 @@
-"""What the clients of brokers are given: one message, and the credentials to publish it."""
+"""What the clients of brokers receive: one message, and the credentials to publish it."""
 
 import ssl
 
@@ -13,5 +13,5 @@ class OutgoingMessage(Struct, frozen=True):
     headers: dict[str, str]  # decrypted, without the password
     body: bytes
     password: str
-    slot_id: str  # the same for every attempt at a slot: brokers and consumers know a message by it
+    slot_id: str  # the same for every attempt at a slot: brokers and consumers recognise duplicates by it
     tls: ssl.SSLContext | None

@@ -1,4 +1,4 @@
-"""One call of a kind other than `http`: its progress, its faults, and the outcome they become.
+"""One call of a kind other than `http`: its progress, its errors, and its outcome.
 
 The facts of a call are a JSON object, which is the body of its outcome. So conditions, rules, history and pages read
 them as they read the body of an HTTP response.
@@ -33,7 +33,7 @@ class CallFault(Exception):
 
 
 class CallProgress:
-    """How far a call has come. It is read when the call ends, also if the deadline ended it."""
+    """The progress of a call. It is read when the call ends, even if the deadline ended it."""
 
     def __init__(self) -> None:
         self._time = asyncio.get_running_loop().time
@@ -45,7 +45,7 @@ class CallProgress:
         self.body: Body | None = None  # replaces the facts
         self.headers: tuple[tuple[str, str], ...] = ()
         self.waits_for = "the call to end"  # in the message of a passed deadline
-        self.warning: tuple[str, str] | None = None  # code and words of what is wrong with a call that succeeded
+        self.warning: tuple[str, str] | None = None  # code and message of what is wrong with a call that succeeded
         self.is_cut = False
         self.bytes_seen = 0
 
@@ -53,7 +53,7 @@ class CallProgress:
         return int((self._time() - self._started_at) * 1_000_000)
 
     def mark(self, phase: str) -> None:
-        """The phase has ended now: `dns_us`, `connect_us`, `tls_us`, `first_byte_us`."""
+        """The phase has just ended: `dns_us`, `connect_us`, `tls_us`, `first_byte_us`."""
         self.marks[phase] = self.elapsed_us()
 
     def phases(self) -> Phases:
@@ -68,9 +68,9 @@ _judging: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
 
 
 async def run_call(action: Action, work: Callable[[CallProgress], Awaitable[None]], *, beyond_s: float = 0) -> Outcome:
-    """Runs `work` within the deadline of the action and returns what became of it. Only cancellation raises.
+    """Runs `work` within the deadline of the action and returns its outcome. Only cancellation raises.
 
-    Work that ends by itself at the deadline gets `beyond_s` more for that.
+    Work that ends itself at the deadline gets `beyond_s` more for that.
     """
     progress = CallProgress()
     fault: CallFault | None = None
@@ -110,7 +110,7 @@ def blocked(code: str, words: str) -> Outcome:
 
 
 def fitted(text: str, cap: int) -> str:
-    """As much of a text as takes at most `cap` bytes in JSON."""
+    """As much of a text as fits into `cap` bytes of JSON."""
     size = len(msgspec.json.encode(text)) - 2
     while size > cap:
         text = text[: min(len(text) - 1, len(text) * cap // size)]

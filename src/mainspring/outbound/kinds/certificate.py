@@ -69,7 +69,7 @@ def _names(certificate: Any) -> list[str]:
 
 
 def tls_fault(fault: Exception) -> CallFault:
-    """Why a handshake failed, in words."""
+    """Why a handshake failed, as a message."""
     if isinstance(fault, ssl.SSLCertVerificationError):
         return CallFault("tls", f"the certificate is refused: {fault.verify_message or fault.reason}")
     if isinstance(fault, ssl.SSLError):

@@ -38,7 +38,7 @@ PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/"}
 
 
 class CommandCaller:
-    """`on_refused` records a refusal where people look for it: the audit trail."""
+    """`on_refused` records a refusal in the audit trail."""
 
     def __init__(
         self, policy: CommandPolicy, vault: Vault, *, on_refused: OnRefused | None = None, grace_s: float = GRACE_S
@@ -120,7 +120,7 @@ async def _run(action: CommandAction, environment: dict[str, str], grace_s: floa
         group = int(await supervisor.stdout.readline() or 0)
         told, out, err = await _read(supervisor.stdout)
     finally:
-        supervisor.stdin.close()  # whatever still runs is ended
+        supervisor.stdin.close()  # ends everything that still runs
         await _wait(supervisor)
         if group and supervisor.returncode != 0:  # it was killed, perhaps by its program, and has ended nothing
             with suppress(OSError):

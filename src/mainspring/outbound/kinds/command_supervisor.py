@@ -1,11 +1,11 @@
 """Run one program and end everything it started: the supervisor of an endpoint of kind `command`. A program itself.
 
 It is started with an empty environment and imports only the standard library; it reads one line of JSON and writes one,
-followed by the kept output. Its input stays open as long as the worker lives: when it ends, the worker is gone or has
-given up, and the program is ended.
+followed by the kept output. Its input stays open as long as the worker lives. When the input ends, the worker has died
+or given up, and the supervisor ends the program.
 
 The rule that must not break: when the supervisor exits, nothing that the program started is running. On Linux the
-supervisor adopts every orphan below it (PR_SET_CHILD_SUBREAPER), so a grandchild in a session of its own is found
+supervisor adopts every orphan below it (PR_SET_CHILD_SUBREAPER), so a grandchild in another session is found
 through /proc; and a killed supervisor takes the program with it (PR_SET_PDEATHSIG). Elsewhere the process group is
 ended.
 """
@@ -52,7 +52,7 @@ class Supervisor:
         os.set_blocking(woken, False)
         signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the worker ends us by closing our input
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the worker ends this process by closing its input
         pipes = {name: os.pipe() for name in ("out", "err", "fault")}
         self._pid = os.fork()
         if not self._pid:
@@ -146,7 +146,7 @@ class Supervisor:
 
 
 def _become(spec: dict[str, Any], pipes: dict[str, int]) -> None:
-    """In the child: become the program. A fault is written to its pipe, which a successful start closes."""
+    """In the child: become the program. An error is written to its pipe, which a successful start closes."""
     try:
         os.setsid()
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -157,12 +157,12 @@ def _become(spec: dict[str, Any], pipes: dict[str, int]) -> None:
             os.dup2(fd, number)
         if spec["user"]:
             _change_user(spec["user"])
-            _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a change of the user takes it away
+            _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a change of the user clears it
         os.chdir(spec["folder"])
         if spec["folder"] != os.path.realpath(os.curdir):
             raise OSError(f"folder {spec['folder']} is a link to {os.path.realpath(os.curdir)}")
         os.execve(spec["arguments"][0], spec["arguments"], spec["environment"])
-    except BaseException as fault:  # nothing may go on as a second supervisor
+    except BaseException as fault:  # the child must not continue as a second supervisor
         os.write(pipes["fault"], str(fault).encode()[:1_000] or b"unknown")
         os._exit(127)
 

@@ -66,7 +66,7 @@ class Dialer:
             progress.address = address
             try:
                 connected = await _connect_one(address, port, is_last=number == len(addresses) - 1)
-            except OSError as fault:  # a TimeoutError of one of several addresses too
+            except OSError as fault:  # also a TimeoutError of one of several addresses
                 last = fault
                 continue
             progress.mark("connect_us")
@@ -75,7 +75,7 @@ class Dialer:
         raise CallFault("connect", f"could not connect to {host}:{port}: {last.strerror or 'timed out'}")
 
 
-TRY_S = 3.0  # for one of several addresses; the last has what is left of the deadline
+TRY_S = 3.0  # for one of several addresses; the last one gets the rest of the deadline
 
 
 async def _connect_one(address: str, port: int, *, is_last: bool) -> socket.socket:
@@ -92,14 +92,14 @@ async def _connect_one(address: str, port: int, *, is_last: bool) -> socket.sock
 
 
 class CappedReader(asyncio.StreamReader):
-    """Reads no more than `cap` bytes in all, for clients that trust what their server sends."""
+    """Reads no more than `cap` bytes in total, for clients that trust their server."""
 
     def __init__(self, cap: int = REPLIES_MAX) -> None:
         super().__init__(limit=READ_AHEAD)
         self._left = cap
 
     def feed_data(self, data: Iterable[SupportsIndex]) -> None:
-        assert isinstance(data, (bytes, bytearray, memoryview))  # as every transport feeds it
+        assert isinstance(data, (bytes, bytearray, memoryview))  # as every transport calls it
         self._left -= len(data)
         if self._left < 0:
             self.set_exception(CallFault("unexpected", "the peer sent too much; nothing more was read"))

@@ -131,7 +131,7 @@ def _within(found: list[str], cap: int) -> list[str]:
 
 
 def _last_error(fault: Any) -> str:
-    """What the name server that was asked last did; dnspython holds it as (server, tcp, port, error, response)."""
+    """The response of the last name server; dnspython stores it as (server, tcp, port, error, response)."""
     with suppress(KeyError, IndexError, AttributeError, TypeError):
         return str(fault.kwargs["errors"][-1][3])
     return str(fault)

@@ -1,4 +1,4 @@
-"""Judge the deadline of kind `heartbeat`. Nothing is called: a ping that had arrived would have moved the deadline."""
+"""Judge the deadline of kind `heartbeat`. Nothing is called: a ping in time would have moved the deadline."""
 
 from collections.abc import Callable
 from datetime import datetime

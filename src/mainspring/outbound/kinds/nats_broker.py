@@ -22,7 +22,7 @@ MESSAGE_ID = "Nats-Msg-Id"
 
 
 class NatsTransport(TcpTransport):
-    """A transport of the client over a stream that is open already. With `tls`, nothing is sent in the clear."""
+    """A transport of the client over an open stream. With `tls`, nothing is sent unencrypted."""
 
     def __init__(self, stream: PeerStream, tls: ssl.SSLContext | None, host: str) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # of a package without strict types
@@ -98,7 +98,7 @@ async def publish(stream: PeerStream, message: OutgoingMessage, progress: CallPr
         raise CallFault("refused", f"the broker refused the message: {fault}") from None
     finally:
         stream.close()
-        with suppress(Exception):  # code of others; the connection is gone
+        with suppress(Exception):  # third-party code; the connection is closed
             async with asyncio.timeout(CLOSING_S):
                 await client.close()
     progress.facts |= {

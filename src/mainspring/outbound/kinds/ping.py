@@ -1,10 +1,10 @@
 """Make the call of kind `ping` with ICMP datagram sockets, which need no privilege where the system allows them.
 
-Linux allows them to the groups in `net.ipv4.ping_group_range`, macOS to everyone. Where they are not allowed, the call
-is blocked and says what to set; `mainspring doctor` says it too. Raw sockets are never used.
+Linux allows them to the groups in `net.ipv4.ping_group_range`, macOS to everyone. If they are not allowed, the call
+is blocked and its message names the setting, as does `mainspring doctor`. Raw sockets are never used.
 
-An answer counts if it has the random token of this call and the number of a request that was not answered yet: other
-answers, garbage and duplicates are ignored.
+A reply counts if it has the random token of this call and the number of a request without a reply yet: other replies,
+invalid data and duplicates are ignored.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from mainspring.domain.run import Outcome, Request
 from mainspring.outbound.kinds.call import CallFault, CallProgress, run_call
 from mainspring.outbound.kinds.dial import Dialer
 
-LAST_REPLY_S = 2.0  # for the answers to the last requests; most of the world answers within a tenth of it
+LAST_REPLY_S = 2.0  # for the replies to the last requests; most of the world replies within a tenth of it
 TOKEN_BYTES = 16
 PACKETS_PER_TURN = 64  # a peer that floods must not keep the loop busy
 READ_BYTES = 2_048
@@ -29,7 +29,7 @@ OpenSocket = Callable[[str], socket.socket]
 
 
 def icmp_socket(address: str) -> socket.socket:
-    """A socket that sends echo requests to this address and gets its answers. Raises OSError."""
+    """A socket that sends echo requests to this address and receives the replies. Raises OSError."""
     is_v6 = ":" in address
     family, protocol = (socket.AF_INET6, socket.IPPROTO_ICMPV6) if is_v6 else (socket.AF_INET, socket.IPPROTO_ICMP)
     made = socket.socket(family, socket.SOCK_DGRAM, protocol)
@@ -112,7 +112,7 @@ def _judge(action: PingAction, session: "EchoSession", progress: CallProgress) -
 
 
 class EchoSession:
-    """The requests and answers of one call, on one socket."""
+    """The requests and replies of one call, on one socket."""
 
     def __init__(self, opened: socket.socket, *, is_v6: bool) -> None:
         self._loop = asyncio.get_running_loop()
@@ -133,9 +133,9 @@ class EchoSession:
         return len(self._sent_at)
 
     async def run(self, count: int, spacing_s: float, left_s: float) -> None:
-        """Sends at a steady pace and returns when all are answered, or the last answers are overdue."""
+        """Sends at a steady pace and returns when all replies have arrived, or the last ones are overdue."""
         self._wanted = count
-        end_at = self._loop.time() + left_s * 0.95  # the deadline is for what hangs; lost requests are a result
+        end_at = self._loop.time() + left_s * 0.95  # the deadline is for calls that hang; lost requests are a result
         for number in range(count):
             self._send(number)
             if number < count - 1:

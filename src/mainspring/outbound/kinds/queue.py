@@ -83,7 +83,7 @@ class QueueCaller:
             raise tls_fault(fault) from None
         except (OSError, EOFError) as fault:
             raise CallFault("closed", f"the broker closed the connection before it confirmed: {fault}") from None
-        except Exception as fault:  # code of others, fed with whatever a server sends
+        except Exception as fault:  # third-party code, which reads untrusted data of a server
             raise _of_client(fault) from None
         finally:
             stream.close()
@@ -104,7 +104,7 @@ def _publisher_of(protocol: str) -> Publish:
 
 
 def _of_client(fault: Exception) -> CallFault:
-    """What a client raised: the cap on what a broker sends, or an answer that it cannot read."""
+    """The error of a client: the limit on what a broker sends, or a response that it cannot read."""
     cause: BaseException | None = fault
     while cause is not None:
         if isinstance(cause, CallFault):

@@ -30,7 +30,7 @@ return {id, 0}
 
 
 class OpenedConnection(AbstractConnection):
-    """A connection of the client over a stream that is open already."""
+    """A connection of the client over an open stream."""
 
     def __init__(self, stream: PeerStream, **options: Any) -> None:
         super().__init__(**options)

@@ -68,7 +68,7 @@ async def _exchange(action: TcpAction, line: PeerStream, progress: CallProgress)
 
 
 async def _hear(line: PeerStream, wanted: bytes, heard: bytearray, cap: int, progress: CallProgress) -> bool:
-    """Reads until `wanted` is there (True) or the cap is reached (False)."""
+    """Reads until `wanted` was received (True) or the cap is reached (False)."""
     while len(heard) < max(cap, 1):
         try:
             part = await line.reader.read(min(CHUNK, max(cap, 1) - len(heard)))

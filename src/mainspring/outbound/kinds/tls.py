@@ -1,7 +1,7 @@
 """Make the call of kind `tls`: a handshake, and the facts of the certificates that the peer presents.
 
-A certificate that is refused is read all the same, over a second connection that verifies nothing and sends nothing:
-who looks at a failed check wants to know what is wrong with the certificate.
+A refused certificate is read anyway, over a second connection that verifies nothing and sends nothing: a user who
+reads about a failed check needs to know what is wrong with the certificate.
 """
 
 import ssl

@@ -1,4 +1,4 @@
-"""What callers of kinds are made from."""
+"""The tools from which callers of kinds are made."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from mainspring.ports.outbound import Vault
 
 
 class CallTools(Struct, frozen=True):
-    """`dialer` opens connections past the address guard; `vault` opens sealed secrets."""
+    """`dialer` opens connections past the address guard; `vault` decrypts secrets."""
 
     dialer: Dialer
     vault: Vault

@@ -1,4 +1,4 @@
-"""Dump a PostgreSQL database with its own tools while others write it, and make a database of such a dump again."""
+"""Dump a PostgreSQL database with its own tools while it is in use, and restore a database from such a dump."""
 
 import asyncio
 import os
@@ -24,11 +24,11 @@ FENCES = ("fence_schedules", "fence_partitions", "forget_all_workers")
 
 
 def back_up(url: str, target: Path) -> None:
-    """`pg_dump`: one snapshot, for which no writer waits. Its table of contents is read before the file is named."""
+    """Runs `pg_dump`: one snapshot, which no writer waits for. The file is read once before it gets its name."""
     unfinished = target.with_name(f".{target.name}.unfinished")
     os.close(os.open(unfinished, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
     try:
-        # Without the switch pg_dump refuses tables with policies to all but superusers; _run lets it see every tenant.
+        # Without the option pg_dump refuses tables with policies to all but superusers; _run lets it see every tenant.
         switches = ("--format=custom", "--no-owner", "--no-privileges", "--enable-row-security")
         _run("pg_dump", *switches, f"--file={unfinished}", url=url)
         verify(unfinished)
@@ -43,13 +43,13 @@ def verify(file: Path) -> None:
     except Misconfigured as fault:
         raise InvalidInput(f"{file} cannot be used: {fault}; give another backup", field="file") from None
     if " schema_migration " not in listed:
-        raise InvalidInput(f"{file} is no backup of Mainspring; give another one", field="file", value=str(file))
+        raise InvalidInput(f"{file} is not a backup of Mainspring; give another one", field="file", value=str(file))
 
 
 async def restore(file: Path, url: str, installation_id: str, *, force: bool, behind_bouncer: bool = False) -> None:
     """Fills an empty database, or with `force` any database, and fences the writers of the original.
 
-    Refused while a process of Mainspring is present; one that starts meanwhile waits until the database is whole.
+    Refused while a process of Mainspring is present; one that starts meanwhile waits until the database is complete.
     """
     verify(file)
     connection = await connect(url)
@@ -64,7 +64,7 @@ async def restore(file: Path, url: str, installation_id: str, *, force: bool, be
             )
         await asyncio.to_thread(_fill, file, url, force=force)
     finally:
-        connection.terminate()  # gives the lock back
+        connection.terminate()  # releases the lock
     database = await PostgresDatabase.open(url, pool_size=2)
     try:
         async with database.transaction() as session:
@@ -76,7 +76,7 @@ async def restore(file: Path, url: str, installation_id: str, *, force: bool, be
 
 
 async def processes_present(connection: Any, behind_bouncer: bool) -> str:
-    """Who uses the database: sessions of Mainspring, or, behind a bouncer that hides them, recent heartbeats."""
+    """The users of the database: sessions of Mainspring, or, behind a bouncer that hides them, recent heartbeats."""
     if not behind_bouncer:
         rows = await connection.fetch(QUERIES["sessions_present"])
         since = f", the first since {rows[0][1]:%Y-%m-%d %H:%M:%S}" if rows else ""
@@ -89,7 +89,7 @@ async def processes_present(connection: Any, behind_bouncer: bool) -> str:
 
 
 async def connect(url: str, **options: object) -> Any:  # asyncpg ships no types
-    """A session that is not one of Mainspring's own, so that it does not find itself."""
+    """A session without Mainspring's name, so that it does not find itself."""
     try:
         return await Hosts(ConnectionUrl.parse(url)).connect(timeout=CONNECT_TIMEOUT_S, **options)
     except (OSError, TimeoutError, asyncpg.PostgresConnectionError, asyncpg.InternalClientError) as fault:
@@ -121,9 +121,9 @@ def _fill(file: Path, url: str, *, force: bool) -> None:
 
 
 def _overwrite(file: Path, url: str) -> None:
-    """Replace what is there in one transaction, which is committed when all of the file was read.
+    """Replaces the content in one transaction, which is committed once the whole file was read.
 
-    `pg_restore --clean` cannot drop the key of a partition. So partitioned tables are dropped before, with the
+    `pg_restore --clean` cannot drop the key of a partition, so partitioned tables are dropped first, with the
     partitions that the backup does not have.
     """
     command, environment = _command("psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", url=url)
@@ -132,7 +132,7 @@ def _overwrite(file: Path, url: str) -> None:
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as target:
         assert target.stdin is not None
-        with suppress(BrokenPipeError):  # then it tells why
+        with suppress(BrokenPipeError):  # it has printed the reason
             target.stdin.write(b"BEGIN; SET client_min_messages = warning; DROP TABLE IF EXISTS run, event CASCADE;\n")
             target.stdin.flush()
             read = subprocess.run(script[0], env=script[1], stdout=target.stdin, stderr=subprocess.PIPE, check=False)
@@ -144,7 +144,7 @@ def _overwrite(file: Path, url: str) -> None:
 
 
 def _run(program: str, *arguments: str, url: str = "") -> str:
-    """What a tool of PostgreSQL printed."""
+    """The output of a tool of PostgreSQL."""
     command, environment = _command(program, *arguments, url=url)
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # ours
     _check(program, done.returncode, done.stderr)
@@ -152,7 +152,7 @@ def _run(program: str, *arguments: str, url: str = "") -> str:
 
 
 def _command(program: str, *arguments: str, url: str = "") -> tuple[list[str], dict[str, str]]:
-    """How to start a tool of PostgreSQL. A password goes by the environment: everybody sees a command line."""
+    """How to start a tool of PostgreSQL. The password is in the environment: command lines are visible to all."""
     found = shutil.which(program)
     if found is None:
         raise Misconfigured(
@@ -173,6 +173,6 @@ def _check(program: str, code: int, told: str) -> None:
     if code:
         why = (told.strip().splitlines() or ["it did not say why"])[0]
         way_out = "; put one that is at least as new as the server first into PATH" if "version mismatch" in why else ""
-        if "connection to server" in why and "FATAL" not in why:  # else it is there, and refused us
+        if "connection to server" in why and "FATAL" not in why:  # otherwise it exists, and refused us
             raise StoreUnavailable(f"{program} failed: {why}; try again when it is back")
         raise Misconfigured(f"{program} failed: {why}{way_out}", setting="MAINSPRING_DATABASE_URL")

@@ -1,7 +1,7 @@
 """A PostgreSQL database: its pool, its transactions, its notifications, its migrations.
 
-Every wait has an end (connect, lock, statement, idle transaction), because a scheduler that hangs on its database is
-a scheduler that is late. A lost connection is StoreUnavailable: the worker keeps its results and comes back.
+Every wait has a limit (connect, lock, statement, idle transaction), because a scheduler that hangs on its database is
+late. A lost connection is StoreUnavailable: the worker keeps its results and retries.
 """
 
 import asyncio
@@ -32,36 +32,36 @@ T = TypeVar("T")
 
 CONNECT_TIMEOUT_S = 3
 ACQUIRE_TIMEOUT_S = CONNECT_TIMEOUT_S + 2
-COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us, not only by the kernel
+COMMAND_TIMEOUT_S = 10  # a peer that accepts and never responds is detected by us, not only by the kernel
 # A client that is stopped between preparing a statement and executing it is not idle to the server, and neither of the
-# timeouts below ends it: without this bound it would hold its locks for as long as it stands still.
-TRANSACTION_TIMEOUT = "60s"  # > whatever we do in one, bulk acts over thousands of rows included
-CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
+# timeouts below ends it: without this limit it would hold its locks for as long as it is stopped.
+TRANSACTION_TIMEOUT = "60s"  # > the longest of our transactions, including bulk operations over thousands of rows
+CLOSE_TIMEOUT_S = 0.5  # a close that is not confirmed by then is abandoned
 POLL_S = 0.25  # a notification for every finished run would cost each of them a lock at commit
-RECONNECT_PAUSE_S = 1.25  # with the listener, at most two attempts a second while the database is away
-EVERY_TENANT = "*"  # what the policies take for all; no tenant can be named so
+RECONNECT_PAUSE_S = 1.25  # with the listener, at most two attempts a second while the database is unavailable
+EVERY_TENANT = "*"  # means all tenants in the policies; no tenant can have this name
 SERVER_SETTINGS = {
     "application_name": "mainspring",
     "statement_timeout": "5s",
     "lock_timeout": "2s",
     "idle_in_transaction_session_timeout": IDLE_LIMIT,
-    "default_transaction_isolation": "read committed",  # a row that was locked, or counted, is seen as it is by then
+    "default_transaction_isolation": "read committed",  # a statement sees the newest row after a lock
     "tcp_user_timeout": "10s",
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
-    "jit": "off",  # our statements are short; compiling them costs more than running them
-    # Rows are looked up by index, one by one: a plan made while a table was small must not read all of a large one.
+    "jit": "off",  # our statements are short; JIT compilation costs more than it saves
+    # Rows are looked up by index, one by one: a plan made while a table was small must not scan a large one.
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
-    "mainspring.tenant": EVERY_TENANT,  # a worker's; whoever works for one tenant narrows it for a transaction
+    "mainspring.tenant": EVERY_TENANT,  # a worker's; a caller that works for one tenant narrows it for a transaction
 }
 AWAY = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection that was lost in the middle of something
+    asyncpg.InternalClientError,  # a connection lost during an operation
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
@@ -71,9 +71,9 @@ AWAY = (
     asyncpg.InsufficientResourcesError,  # disk full, out of memory
     asyncpg.ReadOnlySQLTransactionError,
 )
-CUT = (TimeoutError, asyncio.CancelledError, asyncpg.ReadOnlySQLTransactionError)  # what ends a connection at once
-MOVED_STATE = "MS001"  # of the refusal that a database gives which an installation has left
-# What no waiting mends: a URL that is none, a user or database that is not there, a right that is missing.
+CUT = (TimeoutError, asyncio.CancelledError, asyncpg.ReadOnlySQLTransactionError)  # end a connection at once
+MOVED_STATE = "MS001"  # the code of the error in a database that an installation has left
+# Errors that do not pass with time: an invalid URL, an unknown user or database, a missing privilege.
 REFUSED = (
     ValueError,
     asyncpg.InvalidAuthorizationSpecificationError,
@@ -95,7 +95,7 @@ class PostgresDatabase:
         audit_keys: AuditKeys,
         keep_runs: timedelta = timedelta(days=30),
     ) -> None:
-        """With a clock, that clock decides what is due; without one, as in production, the database's does."""
+        """With a clock, that clock decides what is due; without one, as in production, the database's clock does."""
         self.url = ConnectionUrl.parse(url)
         self._hosts = Hosts(self.url)
         self.clock = clock
@@ -105,7 +105,7 @@ class PostgresDatabase:
         self._pool: Any = None  # asyncpg ships no types
         self._away_until = 0.0
         self._away_fault: BaseException = OSError("the last attempt to connect has just failed")
-        self._server: object = None  # when the server that we use was started: what names it
+        self._server: object = None  # the start time of the server that we use, which identifies it
         self.breaks = 0
         self.migrated: tuple[str, ...] = ()
         self.run_partitions = RunPartitions(span_width(keep_runs))
@@ -134,7 +134,7 @@ class PostgresDatabase:
             database.migrated = await migrate(database, PACKAGE, create=create)
         except REFUSED as fault:
             await database.aclose()
-            # What is wrong with a URL may be a piece of its password.
+            # The invalid part of a URL may be a part of its password.
             what = "the URL cannot be read" if isinstance(fault, ValueError) else f"PostgreSQL refused: {fault}"
             raise Misconfigured(
                 f"{what}; MAINSPRING_DATABASE_URL is postgresql://user:password@host:port/name, special characters "
@@ -148,10 +148,11 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def transaction(self, tenant_id: str | None = None, begin: str = "begin") -> AsyncIterator[PostgresSession]:
-        """One transaction: commits where the block ends, leaves nothing where it raises.
+        """One transaction: commits at the end of the block, rolls back on an exception.
 
-        With a tenant, row-level security hides every other tenant in it: whatever is asked for within one tenant
-        names it here. Without one, as the workers are, it goes across them all, at no cost. `begin` names a query
+        With a tenant, row-level security hides every other tenant in it; every read or write within one tenant passes
+        it. Without one, as in the workers, it spans all tenants at no cost. `begin` names a query that begins the
+        transaction and does something more in the same round trip.
         that begins it and does something more on the same way to the database and back.
         """
         async with self._lent() as connection:
@@ -172,7 +173,7 @@ class PostgresDatabase:
     @asynccontextmanager
     async def statement(self, tenant_id: str | None = None) -> AsyncIterator[PostgresSession]:
         """Single statements, each in a separate transaction; for a tenant, or behind a bouncer, all in one."""
-        if tenant_id is not None or self.behind_bouncer:  # what holds for a transaction only needs one
+        if tenant_id is not None or self.behind_bouncer:  # a setting for a transaction needs one
             async with self.transaction(tenant_id) as session:
                 yield session
         else:
@@ -196,9 +197,9 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def unbounded(self) -> AsyncIterator[PostgresSession]:
-        """Single statements that may wait and work for as long as they need, outside a transaction."""
+        """Single statements that may wait and run for as long as they need, outside a transaction."""
         async with self._lent() as connection:
-            if self.behind_bouncer:  # what is set there for a session is set for whoever has it next
+            if self.behind_bouncer:  # a session setting would remain for the next user of the connection
                 yield PostgresSession(connection, self)
                 return
             await connection.execute("SET lock_timeout = 0; SET statement_timeout = 0")
@@ -226,11 +227,11 @@ class PostgresDatabase:
         return None if self.clock is None else self.clock.now()
 
     def at(self, read: object) -> datetime:
-        """The instant that a statement read off the database's clock, unless another clock counts."""
+        """The time that a statement read from the database's clock, unless another clock is injected."""
         return self.clock.now() if self.clock is not None else read  # type: ignore[return-value]  # timestamptz
 
     def notify_payload(self, moved_to: datetime | None) -> str:
-        """Return the text of a notification: which process sends it, and when something is due now."""
+        """The text of a notification: which process sends it, and when something becomes due."""
         return f"{self.origin} {to_us(moved_to) if moved_to is not None else ''}"
 
     async def aclose(self) -> None:
@@ -245,9 +246,9 @@ class PostgresDatabase:
     async def _lent(self) -> AsyncIterator[Any]:
         """A connection of the pool.
 
-        One that does not answer in time is cut, because it would not answer a goodbye either. So is one whose user is
-        cancelled: asyncpg waits for the server to confirm that, which can take as long as a statement. And so is one
-        whose server was made read-only: another server may have taken over.
+        One that does not respond in time is cut, because it would not confirm a close either. So is one whose user is
+        cancelled: asyncpg waits for the server to confirm that, which can take as long as a statement. So is one whose
+        server was made read-only: another server may have taken over.
         """
         try:
             pool = await self._connected()
@@ -276,11 +277,11 @@ class PostgresDatabase:
             await _bound_transactions(connection)
             self.note_server(await connection.fetchval(QUERIES["server_start"]))
         except BaseException:
-            connection.terminate()  # the pool would wait until it answers a goodbye
+            connection.terminate()  # the pool would wait for its confirmation
             raise
 
     def note_server(self, started_at: object) -> None:
-        """Another server than before took over, or the same one was restarted: counts as a break."""
+        """Another server took over, or the same one was restarted: counts as a break."""
         if self._server is not None and started_at != self._server:
             self.breaks += 1
         self._server = started_at
@@ -288,7 +289,7 @@ class PostgresDatabase:
     async def _connected(self) -> Any:
         if self._pool is None:
             if time.monotonic() < self._away_until:
-                raise _unavailable(self._away_fault)  # said, not counted as another
+                raise _unavailable(self._away_fault)  # logged, not counted as another break
             self._pool = await asyncpg.create_pool(
                 min_size=0,
                 max_size=self._size,
@@ -305,7 +306,7 @@ class PostgresDatabase:
             now = time.monotonic()
             if now < self._away_until:
                 raise _unavailable(self._away_fault)
-            self._away_until = now + ACQUIRE_TIMEOUT_S  # ours is the next attempt; whoever asks meanwhile makes none
+            self._away_until = now + ACQUIRE_TIMEOUT_S  # ours is the next attempt; callers in the meantime make none
         return self._pool
 
 
@@ -314,7 +315,7 @@ async def _bound_transactions(connection: Any) -> None:  # asyncpg ships no type
 
 
 async def _nothing_to_reset(connection: object) -> None:
-    """All we set is set for a transaction, so a connection comes back as it went."""
+    """All settings are per transaction, so a connection returns unchanged."""
 
 
 def _unavailable(fault: BaseException) -> StoreUnavailable:

@@ -1,8 +1,8 @@
 """Events on PostgreSQL: read in one order by every reader, none skipped.
 
-Sequence numbers are not handed out in commit order. So a reader first asks for the horizon, up to which no writer of
-events is still under way, and then reads up to it: two statements, in this order. One statement would see what was
-committed before it looked for writers, and skip whoever committed in between.
+Sequence numbers are not assigned in commit order. So a reader first asks for the horizon, up to which no writer of
+events is still open, and then reads up to it: two statements, in this order. One statement would see what was committed
+before it looked for writers, and skip events that were committed in between.
 """
 
 from mainspring.domain.event import StoredEvent
@@ -11,7 +11,7 @@ from mainspring.stores.session import Session
 
 
 async def horizon(session: Session) -> int:
-    """Up to which number events can be read by the next statement of a session."""
+    """The number up to which events can be read by the next statement of a session."""
     return int(str(await session.value("event_horizon")))
 
 

@@ -1,4 +1,4 @@
-"""Connect to the host of a PostgreSQL URL that answers and accepts writes."""
+"""Connect to the host of a PostgreSQL URL that responds and accepts writes."""
 
 import asyncio
 from dataclasses import replace
@@ -9,8 +9,8 @@ import asyncpg
 from mainspring.stores.postgres.queries import QUERIES
 from mainspring.stores.postgres.url import ConnectionUrl
 
-HOST_TIMEOUT_S_MIN = 1.0  # a host that is gone must leave time for the next one
-# What a server that is gone, starts, stops or follows another one answers with.
+HOST_TIMEOUT_S_MIN = 1.0  # an unreachable host must leave time for the next one
+# Errors of a server that is starting, stopping, unreachable or a standby.
 PASSED_OVER = (
     OSError,
     TimeoutError,
@@ -21,7 +21,7 @@ PASSED_OVER = (
 
 
 class Hosts:
-    """Connects to the first host that answers and is wanted, the last good one first, each within its share of time."""
+    """Connects to the first host that responds and qualifies; the last good one first, each for a share of time."""
 
     def __init__(self, url: ConnectionUrl) -> None:
         self._urls = url.each()

@@ -1,9 +1,9 @@
-"""The one connection that a process keeps: it hears notifications, and holds the lock that says the process is alive.
+"""The one connection that a process keeps. It receives notifications and holds the lock that marks the process alive.
 
 The server releases the lock when the connection ends: at once when the process dies, within ten seconds when its
-machine vanishes. A connection that is lost is made again within two seconds. The network may lose it without a word, so
-it is checked every five seconds: a process that goes on with a lock that it no longer holds, and hears nothing, would
-look dead at its first late heartbeat.
+machine vanishes. A lost connection is replaced within two seconds. The network may lose it silently, so it is checked
+every five seconds: a process that continues without its lock and without notifications would look dead at its first
+late heartbeat.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from mainspring.stores.postgres.hosts import Hosts
 
 CHANNEL = "mainspring"
 CONNECT_TIMEOUT_S = 3
-HOLD_TIMEOUT_S = 3  # for the first lock; a process goes on without it, and tries again
+HOLD_TIMEOUT_S = 3  # for the first lock; a process continues without it, and retries
 CHECK_S = 5.0
-ANSWER_S = 10.0  # as any statement has: whoever gives a lock up because a machine is busy looks dead on it
-RETRY_S = 1.5  # with the pool, at most two attempts a second while the database is away
+ANSWER_S = 10.0  # as for any statement: a process that gave up its lock on a busy machine would look dead
+RETRY_S = 1.5  # with the pool, at most two attempts a second while the database is unavailable
 SETTINGS = {
     "application_name": "mainspring",
     "idle_session_timeout": "0",
@@ -34,8 +34,8 @@ SETTINGS = {
 class LastingConnection:
     """`take_presence` is the statement that takes the lock. Behind PgBouncer no connection lasts: none is made.
 
-    `on_notify` is called with the instant of every notification of other processes. Set it before anything connects: a
-    notification that arrives without it is lost.
+    `on_notify` is called with the time in every notification of other processes. Set it before anything connects: a
+    notification that arrives earlier is lost.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class LastingConnection:
         self._behind_bouncer = behind_bouncer
         self._check_s = check_s
         self._answer_s = answer_s
-        self._begin_s = 2 * answer_s  # our own lock may be held by a connection that the server has not given up yet
+        self._begin_s = 2 * answer_s  # our own lock may be held by a connection that the server has not closed yet
         self._task: asyncio.Task[None] | None = None
         self.on_notify: Callable[[str], None] = lambda moved_to: None
         self._worker = ""
@@ -72,14 +72,14 @@ class LastingConnection:
         if self._behind_bouncer:
             return
         self._worker = worker
-        await self.aclose()  # if it is connected already, then without a lock
+        await self.aclose()  # an existing connection has no lock
         self.connect()
         with suppress(TimeoutError):
             async with asyncio.timeout(HOLD_TIMEOUT_S):
                 await self._held.wait()
 
     def has_settled(self, ms: int) -> bool:
-        """False while our own lock is lost, or was lost until that long ago: then others may not have theirs back."""
+        """False while our own lock is lost, and for some time after: others may not have recovered theirs yet."""
         if self._behind_bouncer or not self._worker:
             return True
         again_s = self._held_again_s
@@ -94,7 +94,7 @@ class LastingConnection:
 
     async def _keep_connected(self) -> None:
         while True:
-            with suppress(Exception):  # whatever one connection throws, the next one listens
+            with suppress(Exception):  # an exception of one connection must not prevent the next one
                 connection = await self._hosts.connect(timeout=CONNECT_TIMEOUT_S, server_settings=SETTINGS)
                 gone = asyncio.Event()
                 try:
@@ -110,7 +110,7 @@ class LastingConnection:
             await asyncio.sleep(RETRY_S)
 
     async def _until_lost(self, connection: "asyncpg.Connection[asyncpg.Record]", gone: asyncio.Event) -> None:
-        """Returns when the connection has ended or its server was made read-only; raises when it does not answer."""
+        """Returns when the connection has ended or its server was made read-only; raises when it does not respond."""
         while not gone.is_set():
             try:
                 async with asyncio.timeout(self._check_s):

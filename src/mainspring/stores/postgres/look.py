@@ -1,4 +1,4 @@
-"""What `due_and_read_clock` finds, sorted by what its rows are about."""
+"""The rows of `due_and_read_clock`, grouped by their kind."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from mainspring.stores.due_windows import Place
 
 
 class Look:
-    """The rows of a look behind the first two, sorted by what they are about."""
+    """The rows of a look after the first two, grouped by their kind."""
 
     def __init__(self, rows: Iterable[Sequence[Any]]) -> None:
         self.due: dict[str, Sequence[Any]] = {}

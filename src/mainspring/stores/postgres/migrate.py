@@ -1,9 +1,9 @@
-"""Bring a PostgreSQL schema up to date while others work with it.
+"""Migrate a PostgreSQL schema while it is in use.
 
-Each migration is a transaction of its own. It waits for a lock for a quarter of a second at most, because whoever comes
-after a waiting ALTER TABLE waits with it: behind a reader of 30 s, every claim would. If the lock is not free, the
-migration is rolled back and tried again a second later. Indexes are built with CREATE INDEX CONCURRENTLY, for which
-no claim waits; a migration that contains it consists of nothing else.
+Each migration is a separate transaction. It waits for a lock for a quarter of a second at most, because all statements
+after a waiting ALTER TABLE wait with it: behind a reader of 30 s, every claim would. If the lock is not free, the
+migration is rolled back and retried a second later. Indexes are built with CREATE INDEX CONCURRENTLY, which no claim
+waits for; a migration with such a statement contains nothing else.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from mainspring.stores.postgres.session import PostgresSession
 
 MIGRATION_LOCK = 0x6D61696E737072  # "mainspr"
-LOCK_WAIT = "250ms"  # for so long every claim may wait for a migration that waits
-PAUSE_S = 1.0  # between two tries: what has queued up meanwhile is done
+LOCK_WAIT = "250ms"  # the longest time that claims wait for a waiting migration
+PAUSE_S = 1.0  # between two attempts: queued statements complete
 GIVE_UP_S = 900.0
-STATEMENT_S = 660.0  # > what the server is told to allow a migration
+STATEMENT_S = 660.0  # > the statement timeout that a migration sets on the server
 
 Migration = tuple[int, str, str]
 
@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 
 async def migrate(database: "PostgresDatabase", package: str, *, create: bool = True) -> tuple[str, ...]:
-    """Apply what is missing; the names of what this call applied. Without `create`, an empty database stays empty."""
+    """Apply missing migrations and return their names. Without `create`, an empty database stays empty."""
     known = migrations(package)
     done: list[str] = []
     give_up_s = time.monotonic() + GIVE_UP_S
@@ -54,7 +54,7 @@ async def migrate(database: "PostgresDatabase", package: str, *, create: bool = 
 
 
 async def _next(database: "PostgresDatabase", known: Sequence[Migration], create: bool) -> list[str]:
-    """Apply the next migration that is missing, or all to an empty database; none: nothing is left to do."""
+    """Apply the next missing migration, or all to an empty database; none: nothing is left to do."""
     async with database.transaction() as session:
         await session.script("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '600s'")
         await session.value("bound_transactions", "0", True)
@@ -74,7 +74,7 @@ async def _next(database: "PostgresDatabase", known: Sequence[Migration], create
 
 async def _missing(session: "PostgresSession", known: Sequence[Migration], create: bool) -> list[Migration]:
     applied: set[object] = set()
-    if await session.value("has_migration_table"):  # who may not make tables may still find them made
+    if await session.value("has_migration_table"):  # a user without the right to create tables may find them created
         applied = {row[0] for row in await session.rows("applied_migrations")}
     elif not create:
         raise NoDatabase(
@@ -97,7 +97,7 @@ async def _apply(
     try:
         await session.run("create_migration_table")
         for number, name, text in chosen:
-            # In an empty database nobody waits, and all of it is one transaction.
+            # Nothing else uses an empty database, so all migrations are one transaction.
             await session.script(text.replace(" CONCURRENTLY", ""), timeout_s=STATEMENT_S)
             await session.run("add_migration", number, name, await session.now())
         await session.run("guard_tenants")
@@ -106,11 +106,11 @@ async def _apply(
 
 
 async def _build(database: "PostgresDatabase", migration: Migration, missing: Sequence[Migration]) -> None:
-    """Build indexes without a transaction around them. One process does; the others wait for it."""
+    """Build indexes outside a transaction. One process builds; the others wait for it."""
     number, name, text = migration
     async with database.unbounded() as session:
         if not await session.value("try_build_lock", MIGRATION_LOCK):
-            await asyncio.sleep(PAUSE_S)  # another process builds it; `migrate` looks again
+            await asyncio.sleep(PAUSE_S)  # another process builds it; `migrate` checks again
             raise StoreUnavailable("another process migrates") from asyncpg.LockNotAvailableError("builds an index")
         try:
             for statement in filter(None, (part.strip() for part in text.split(";\n"))):

@@ -1,6 +1,6 @@
 -- name: analyses_due
--- Endpoints that are due for a model's look, and that nobody has leased; or this one, due or not.
--- What was never looked at is due by a run of its own, or of a sibling: that may be what it sleeps for.
+-- Endpoints that are due for a model session and not leased; or one endpoint, due or not. An endpoint that was never
+-- analysed becomes due by its run or that of a sibling, because it may wait for the sibling.
 WITH described AS (
     SELECT id, job_id FROM endpoint WHERE description <> '' AND archived_at IS NULL AND :only::text IS NULL
     UNION ALL SELECT endpoint.id, endpoint.job_id FROM job JOIN endpoint ON endpoint.job_id = job.id
@@ -24,7 +24,7 @@ WHERE job.status = 'active' AND (seen.lease_until IS NULL OR seen.lease_until <=
 ORDER BY seen.next_analysis_at NULLS FIRST, described.id LIMIT :limit;
 
 -- name: lease_analyses
--- Lease those of them that are still due. What another one has leased, or looked at meanwhile, is left out.
+-- Lease those of them that are still due. Endpoints leased or analysed meanwhile are left out.
 INSERT INTO analysis (endpoint_id, tenant_id, next_analysis_at, failure_count, lease_until, worker)
 SELECT endpoint.id, endpoint.tenant_id, :now::timestamptz, schedule.failure_count, :lease_until::timestamptz, :worker::text
 FROM unnest(:due::text[]) AS due (id) JOIN endpoint ON endpoint.id = due.id JOIN schedule ON schedule.id = endpoint.id

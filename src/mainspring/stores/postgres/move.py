@@ -25,8 +25,8 @@ LOCK_PAUSE_S = 0.5
 SETTINGS = {
     "application_name": "mainspring move",
     "mainspring.tenant": EVERY_TENANT,
-    "lock_timeout": "2s",  # whoever comes after a waiting LOCK waits with it
-    # A process that is suspended, or whose machine is gone, must not keep a source locked.
+    "lock_timeout": "2s",  # all statements after a waiting LOCK wait with it
+    # A process that is suspended, or whose machine has failed, must not keep a source locked.
     "idle_in_transaction_session_timeout": "30s",
     "tcp_user_timeout": "10s",
     "tcp_keepalives_idle": "3",
@@ -44,7 +44,7 @@ class PostgresMove(MoveSide):
         super().__init__(QUERIES, label)
         self._connection = connection
         self._width = width  # of partitions of runs
-        self._spans: set[datetime] = set()  # partitions that exist
+        self._spans: set[datetime] = set()  # existing partitions
         self._types: dict[tuple[str, str], str] = {}
 
     @classmethod
@@ -143,7 +143,7 @@ class PostgresMove(MoveSide):
         self._connection.terminate()
 
     async def _make_room(self, table: Table, rows: Sequence[Row]) -> None:
-        """Make the partitions that these rows belong to."""
+        """Create the partitions of these rows."""
         if table.name == "run":
             starts = {span_start(run_time(str(table.key_of(row)[1])), self._width) for row in rows} - self._spans
             for start in starts:
@@ -163,7 +163,7 @@ class PostgresMove(MoveSide):
 
 
 def run_time(run_id: str) -> datetime:
-    """When a run was made: its id begins with milliseconds since 1970."""
+    """When a run was created: its id begins with milliseconds since 1970."""
     return from_us(int(run_id[4:16], 16) * 1000)
 
 

@@ -11,7 +11,7 @@ WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AN
 ORDER BY relname, attname;
 
 -- name: list_parents
--- Which tables the foreign keys of a table name.
+-- The tables that the foreign keys of a table name.
 SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint
 WHERE contype = 'f' AND connamespace = current_schema()::regnamespace;
 
@@ -21,27 +21,27 @@ SELECT relname::text, attname::text, format_type(atttypid, NULL) FROM pg_class J
 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND attnum > 0;
 
 -- name: read_rows
--- The rows of keys.
+-- The rows with these keys.
 SELECT @columns FROM @table WHERE (@key) IN (SELECT * FROM unnest(@values));
 
 -- name: remove_rows
--- The rows of keys.
+-- Delete the rows with these keys.
 DELETE FROM @table WHERE (@key) IN (SELECT * FROM unnest(@values));
 
 -- name: make_stage
--- A table of this session that COPY can fill: it refuses tables with row-level security.
+-- Create a temporary table that COPY can fill: COPY refuses tables with row-level security.
 CREATE TEMP TABLE IF NOT EXISTS "move_@name" AS SELECT @columns FROM @table WITH NO DATA;
 
 -- name: put_staged
--- Rows as they are in the other database.
+-- Insert rows as they are in the other database.
 INSERT INTO @table (@columns) OVERRIDING SYSTEM VALUE SELECT @columns FROM "move_@name";
 
 -- name: clear_stage
--- Room for the next rows.
+-- Empty the temporary table for the next rows.
 TRUNCATE "move_@name";
 
 -- name: forget_changes
--- Changes that were copied.
+-- Delete the records of changes that were copied.
 DELETE FROM move_change WHERE id = ANY (:ids::bigint[]);
 
 -- name: record_changes
@@ -50,11 +50,11 @@ CREATE OR REPLACE TRIGGER "move_record_@act" AFTER @act ON @table REFERENCING @s
 FOR EACH STATEMENT EXECUTE FUNCTION record_change('@key');
 
 -- name: stop_recording
--- Record no more changes.
+-- Stop recording changes.
 DROP TRIGGER IF EXISTS "move_record_@act" ON @table;
 
 -- name: lock_table
--- Let others read, and let none write until the transaction ends.
+-- Lock a table: others can read it, but not write to it, until the transaction ends.
 LOCK TABLE @table IN SHARE ROW EXCLUSIVE MODE;
 
 -- name: refuse_writes
@@ -63,24 +63,24 @@ CREATE TRIGGER move_refuse BEFORE INSERT OR UPDATE OR DELETE ON @table
 FOR EACH STATEMENT EXECUTE FUNCTION refuse_write();
 
 -- name: silence_triggers
--- Rows arrive with what triggers once did.
+-- Disable triggers, because rows arrive with the results of the source's triggers.
 ALTER TABLE @table DISABLE TRIGGER USER;
 
 -- name: restore_triggers
--- From here on they work as ever.
+-- Enable triggers again.
 ALTER TABLE @table ENABLE TRIGGER USER;
 
 -- name: make_event_partition
--- Room for events with numbers of this partition, if there is none.
+-- Create the partition for events with these numbers, if it does not exist.
 SELECT make_partition('event', 'event_' || number, (number << 30)::text, ((number + 1) << 30)::text,
                       'autovacuum_vacuum_scale_factor = 0.05')
 FROM (SELECT :number::bigint AS number) AS wanted
 WHERE NOT EXISTS (SELECT FROM history_partition WHERE name = 'event_' || number);
 
 -- name: continue_events
--- New events come after those that were copied.
+-- Number new events after those that were copied.
 SELECT setval('event_seq_seq', GREATEST((SELECT MAX(seq) FROM event), 1));
 
 -- name: make_next_event_partitions
--- Room for new events.
+-- Create the partitions for new events.
 SELECT make_event_partitions();

@@ -8,7 +8,7 @@ WHERE (:tenant_id::text IS NULL OR tenant_id = :tenant_id) AND (:kind::text IS N
 ORDER BY name, id;
 
 -- name: subscription
--- One of them, by its id, to be changed.
+-- A webhook or alert by its id, locked for an update.
 SELECT id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
        failing_since, failure_count, disabled_reason, managed_by FROM subscription WHERE id = :id FOR UPDATE;
 
@@ -22,12 +22,12 @@ WHERE tenant_id = :tenant_id AND (:subscription_id::text IS NULL OR subscription
 ORDER BY id DESC LIMIT :limit;
 
 -- name: alert_states
--- How alerts see what they watch, of one tenant or of all.
+-- What alerts read of the endpoints they watch, of one tenant or of all.
 SELECT subscription_id, tenant_id, trouble, subject_id, is_open, since, revision, notified_at, notify_at
 FROM alert_state WHERE :tenant_id::text IS NULL OR tenant_id = :tenant_id;
 
 -- name: add_deliveries
--- One delivery for one message to one channel, of subscriptions that are still there.
+-- Insert one delivery per message and channel, for subscriptions that still exist.
 INSERT INTO delivery (id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
        happened_at, sent_at, status_code, error, snippet, duration_ms)
 SELECT new.* FROM unnest(
@@ -41,7 +41,7 @@ WHERE EXISTS (SELECT FROM subscription WHERE subscription.id = new.subscription_
 ON CONFLICT DO NOTHING;
 
 -- name: claim_deliveries
--- Begin due deliveries once more, a few of each receiver; rows another notifier has locked are skipped.
+-- Begin attempts at due deliveries, a few per receiver; skips rows that another notifier has locked.
 WITH due AS (
     SELECT next.id, next.next_attempt_at FROM subscription CROSS JOIN LATERAL (
         SELECT id, next_attempt_at FROM delivery
@@ -61,13 +61,13 @@ RETURNING delivery.id, delivery.tenant_id, delivery.subscription_id, delivery.ch
           delivery.snippet, delivery.duration_ms;
 
 -- name: delivery_begun
--- A delivery whose attempt is still the caller's.
+-- A delivery whose attempt still belongs to the caller.
 SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
        happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
 WHERE id = :id AND attempt = :attempt AND status = 'pending' FOR UPDATE;
 
 -- name: held_deliveries
--- Deliveries whose quiet hours are over; rows another notifier has locked are skipped.
+-- Deliveries whose quiet hours have ended; skips rows that another notifier has locked.
 SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
        happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
 WHERE subscription_id IN (SELECT id FROM subscription) AND status = 'held' AND next_attempt_at <= :now
@@ -82,14 +82,14 @@ CROSS JOIN LATERAL (
 WHERE enabled;
 
 -- name: overdue_deliveries
--- How many deliveries of each receiver were due before then and have not been sent, and the first of them.
+-- The number of unsent deliveries of each receiver that were due before a time, and the first of them.
 SELECT subscription.id, subscription.name, COUNT(*) AS overdue, MIN(next_attempt_at)
 FROM subscription JOIN delivery ON subscription_id = subscription.id
 WHERE enabled AND status = 'pending' AND next_attempt_at < :before
 GROUP BY subscription.id, subscription.name ORDER BY overdue DESC LIMIT :limit;
 
 -- name: late_endpoints
--- What is due for longer than it should be and not leased, the most overdue first.
+-- Endpoints that are overdue and not leased, the most overdue first.
 SELECT endpoint.tenant_id, endpoint.id, job_id, claimable_at
 FROM (SELECT id, claimable_at FROM schedule WHERE claimable_at <= :before AND lease_until IS NULL
       ORDER BY claimable_at LIMIT :limit) AS late
@@ -97,10 +97,10 @@ JOIN endpoint ON endpoint.id = late.id
 ORDER BY claimable_at, endpoint.id LIMIT :limit;
 
 -- name: sweep_deliveries
--- Deliveries that ended before then, a batch; ids sort by time.
+-- Delete deliveries that ended before a time, one batch; ids sort by time.
 DELETE FROM delivery WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM delivery WHERE id < :before AND status NOT IN ('pending', 'held') ORDER BY id LIMIT :limit));
 
 -- name: sweep_alert_states
--- What alerts knew of things that have long been well.
+-- Delete the states of alerts that closed long ago.
 DELETE FROM alert_state WHERE NOT is_open AND COALESCE(notified_at, since) < :before;

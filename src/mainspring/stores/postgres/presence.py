@@ -12,7 +12,7 @@ from mainspring.stores.postgres.database import PostgresDatabase
 from mainspring.stores.postgres.schedule import PostgresSchedule, close_runs, write_states
 from mainspring.stores.postgres.session import PostgresSession
 
-# After a restart of the server every lock is free until its process has connected again.
+# After a restart of the server every lock is free until its process has reconnected.
 SETTLE_MS = 5_000
 
 End = Callable[[Sequence[Endpoint], datetime, CronReader], Batch]
@@ -44,7 +44,7 @@ class PostgresPresence:
 
     async def free_lost(self, suspects: Sequence[str]) -> Freed:
         if not self._db.lasting.has_settled(SETTLE_MS):
-            return Freed()  # our own lock was lost a moment ago: so were the others', and they come back too
+            return Freed()  # our own lock was lost a moment ago: others lost theirs too, and will recover them
         async with self._db.transaction() as session:
             if not await session.value("try_freeing_lock"):
                 return Freed()

@@ -1,11 +1,11 @@
 -- Which processes are alive, and what dead ones held.
 
 -- name: take_presence
--- Hold the lock of a process until its connection ends, however it ends.
+-- Hold the lock of a process until its connection ends.
 SELECT pg_advisory_lock({{presence_class}}, hashtext(:worker::text));
 
 -- name: beat_and_read_clock
--- A process is alive; the others that have been silent for too long, or beat by a clock that was set back since.
+-- Write a heartbeat; return other processes that are silent for too long, or that beat before a clock was set back.
 WITH clock AS MATERIALIZED (
     SELECT COALESCE(:clock_override::timestamptz, clock_timestamp()) AS now
 ), beat AS (
@@ -17,11 +17,11 @@ SELECT DISTINCT id FROM worker, clock
 WHERE id <> :worker AND abs(extract(epoch FROM now - seen_at)) * 1000 > :silent_ms::bigint;
 
 -- name: try_freeing_lock
--- One process at a time ends what dead ones held; a try, never a wait.
+-- Let one process at a time end the work of dead ones; never waits.
 SELECT pg_try_advisory_xact_lock({{presence_class}}, 0);
 
 -- name: lost_workers_and_read_clock
--- Which of these are dead: silent, and nobody holds their lock. A server that has just started has no locks yet.
+-- Which of these processes are dead: silent and without their lock. A server that has just started has no locks yet.
 SELECT DISTINCT id FROM worker
 WHERE id = ANY (:ids::text[])
   AND abs(extract(epoch FROM COALESCE(:clock_override::timestamptz, clock_timestamp()) - seen_at)) * 1000 > :silent_ms::bigint
@@ -32,7 +32,7 @@ WHERE id = ANY (:ids::text[])
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()));
 
 -- name: alive_and_read_clock
--- What the processes do that have beaten lately and whose lock is held, where locks can be held.
+-- The work of live processes: those with a recent heartbeat and, if the database can hold locks, their lock.
 SELECT id, kind, places, started_at, seen_at FROM worker
 WHERE seen_at >= COALESCE(:clock_override::timestamptz, clock_timestamp()) - :within_ms::bigint * interval '1 millisecond'
   AND (:without_lock::boolean OR EXISTS (SELECT FROM pg_locks
@@ -42,7 +42,7 @@ WHERE seen_at >= COALESCE(:clock_override::timestamptz, clock_timestamp()) - :wi
 ORDER BY started_at, id, kind;
 
 -- name: lock_leased_by
--- The endpoints that these workers run, without those that another transaction holds.
+-- The endpoints that these workers run; skips rows that another transaction has locked.
 SELECT id, revision FROM schedule WHERE lease_until IS NOT NULL AND claimed_by = ANY (:workers::text[])
 ORDER BY id FOR UPDATE SKIP LOCKED;
 
@@ -51,7 +51,7 @@ ORDER BY id FOR UPDATE SKIP LOCKED;
 SELECT EXISTS (SELECT FROM schedule WHERE lease_until IS NOT NULL AND claimed_by = ANY (:workers::text[]));
 
 -- name: free_work
--- What else these workers hold: partitions, effects on their way, deliveries, model sessions.
+-- Release what else these workers hold: partitions, effects in flight, deliveries, model sessions.
 WITH partitions AS (
     UPDATE workflow_partition SET lease_until_us = 0 WHERE worker = ANY (:workers::text[]) AND lease_until_us > 0 RETURNING 1
 ), effects AS (
@@ -65,5 +65,5 @@ SELECT (SELECT COUNT(*) FROM partitions), (SELECT COUNT(*) FROM effects), (SELEC
        (SELECT COUNT(*) FROM sessions);
 
 -- name: forget_lost
--- Processes that hold nothing any more.
+-- Delete processes that hold nothing any more.
 DELETE FROM worker WHERE id = ANY (:workers::text[]);

@@ -1,8 +1,8 @@
 """The queries of PostgreSQL by name, and the fragments that are inserted into them when the module is imported.
 
-A query is whole where it is written, but for these: lists of columns, which follow the structs in `rows`, so that a
-query and the values it is given cannot part ways; conditions that both databases share or that contain a constant of
-the domain; and numbers of locks. A fragment is a constant: no value of a caller ever becomes part of a query.
+A query is written as a whole, except for these: lists of columns, which follow the structs in `rows`, so that a query
+and its values always agree; conditions that both databases share or that contain a constant of the domain; and numbers
+of locks. A fragment is a constant: no value of a caller ever becomes part of a query.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,12 +33,12 @@ from mainspring.stores.rows import (
 )
 
 PACKAGE = "mainspring.stores.postgres"
-IDLE_LIMIT = "10s"  # of a transaction whose process is stopped: what it holds, events of others included, waits for it
+IDLE_LIMIT = "10s"  # of a transaction whose process is stopped: other work waits for its locks
 CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
 LANE_CLASS = 0x6D736C6E  # "msln": the first half of the locks of lanes
-LANES = 64  # more than workers that one server carries; a power of two
-QUEUE_MAX = 16  # due endpoints of its own with which a worker still helps others: on a busy machine all are late
-PRESENCE_CLASS = 0x6D737072  # "mspr": the first half of the locks that say which processes are alive
+LANES = 64  # more than workers that one server can serve; a power of two
+QUEUE_MAX = 16  # due endpoints in its lanes up to which a worker still helps others: on a busy machine all are late
+PRESENCE_CLASS = 0x6D737072  # "mspr": the first half of the locks that show which processes are alive
 _encode = msgspec.json.Encoder().encode
 _BOOLEANS = {"job_active", "body_truncated", "advice_may_resume"}
 _INTEGERS = {
@@ -58,10 +58,10 @@ def _type(column: str) -> str:
 
 
 def _rows(parameter: str, columns: Iterable[str], *also: str) -> str:
-    """The rows of a JSON parameter, and beside each what else is given, as a table `new`; see `as_json`.
+    """The rows of a JSON parameter, with further values next to each, as a table `new`; see `as_json`.
 
     OFFSET 0 keeps the reading of JSON out of the statement's conditions: behind row-level security an index is only
-    used for conditions that cannot leak a row, and PostgreSQL does not vouch for JSON.
+    used for conditions that are leakproof, and functions of JSON are not.
     """
     values = [f"(value->>{place})::{_type(column)} AS {column}" for place, column in enumerate(columns)]
     arrays = [f"unnest(:{each}::{_type(each)}[])" for each in also]
@@ -127,7 +127,7 @@ QUERIES = load_queries(
 
 
 def as_json(rows: Sequence[Sequence[object]]) -> str:
-    """Rows as one parameter. Both ends together spend a third of what arrays, one for each column, cost them."""
+    """Rows as one parameter. For both sides this costs a third of arrays, one per column."""
     return _encode(rows).decode()
 
 

@@ -1,43 +1,46 @@
 -- name: read_clock
--- What time it is by the database: the one clock that decides what is due, fresh or over.
+-- The time of the database: the one clock that decides what is due, valid or expired.
 SELECT clock_timestamp();
 
 -- name: begin
--- A transaction as they all are: each statement sees what was committed before it, whatever the server's default is.
+-- Begin a transaction in which each statement sees what was committed before it, regardless of the server's default.
 BEGIN ISOLATION LEVEL READ COMMITTED;
 
 -- name: bound_transactions
--- The longest that a transaction may take, for one or for all that this connection begins; servers before PostgreSQL 17
--- know no such bound, and change nothing.
+-- Limit the duration of a transaction, of one or of all that this connection begins. Servers before PostgreSQL 17 do
+-- not have this limit, and nothing changes.
 SELECT set_config(name, :longest, :is_local) FROM pg_settings WHERE name = 'transaction_timeout';
 
 -- name: server_start
--- When the server was started, which tells it from every other one and from itself before a restart.
+-- The start time of the server, which identifies the server and its last restart.
 SELECT pg_postmaster_start_time();
 
 -- name: begin_claim
--- Begin a transaction and try the lock that keeps claims apart, so that caps over all workers hold exactly; it returns one
--- row if the lock was free. It never waits: a worker that is stopped inside its claim must not stop the others.
+-- Begin a transaction and try the lock that serialises claims, so that limits across all workers are exact. Returns one
+-- row if the lock was free. Never waits: a worker that is stopped inside its claim must not stop the others.
 BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 WHERE pg_try_advisory_xact_lock({{claim_lock}});
 
 -- name: try_claim_lock
--- Try the lock of claims again.
+-- Try the claim lock again.
 SELECT pg_try_advisory_xact_lock({{claim_lock}});
 
 -- name: due_and_read_clock
--- All that a claim reads, in one statement, at a cost that follows what is due. It reads a window of due endpoints after each
--- of up to three places in the order of due times, and counts runs in flight for their hosts and tenants only, up to the caps.
--- The size of a window and the number of places are constants: if PostgreSQL estimated less from given values than without
--- them, it would plan the statement anew each time, which takes longer than the look.
--- Runs of tenants are not counted where the schedulers have no more places than a tenant's cap and all get one.
--- The first row is the time, all places of schedulers, how many there are, and who of them is alive. The second row is when
--- the next endpoint becomes claimable, and how many of the worker's own are claimable already: these wait for a place. Then: where a
--- window that is full ends, and its number; runs in flight by host; runs in flight by tenant, and how many of them are not
--- quick; the due endpoints with their revisions, paces and whether they are of the worker's own lanes, at most twice `limit`,
--- tenants in turn, without those of full or `shut` hosts and without slow or new ones beyond their share; and for the
--- tenants of these what they used this month if they have a quota, their quota and their signing keys.
--- `clock_override` is the time of an injected clock. `lanes` are the worker's own, NULL: all; endpoints of other lanes are
--- read once they are late, unless the worker has a queue of its own. `patterns` are hosts that have caps of their own.
+-- Read everything a claim needs in one statement, at a cost that follows what is due. It reads a window of due
+-- endpoints after each of up to three places in the order of due times, and counts runs in flight for their hosts and
+-- tenants only, up to the limits. Rows, in this order:
+--   1 the time, the places of all schedulers, the number of schedulers, and the names of those that are alive
+--   2 when the next endpoint becomes claimable, and how many of the worker's own lanes already wait for a place
+--   3 the end and the number of each window that is full
+--   4 runs in flight by host
+--   5 runs in flight by tenant, and how many of them are not quick
+--   6 due endpoints with their revisions, paces and whether they are in the worker's own lanes: at most twice `limit`,
+--     tenants in turn, without those of full or `shut` hosts and without slow or new ones beyond their share
+--   7 for the tenants of these: the usage of this month if they have a quota, the quota and the signing keys
+-- The size of a window and the number of places are constants: with parameters PostgreSQL would estimate fewer rows and
+-- plan the statement again each time, which takes longer than the look itself. Runs of tenants are not counted if the
+-- schedulers have no more places than a tenant's limit and all get one.
+-- `clock_override` is the time of an injected clock. `lanes` are the worker's own, NULL: all; endpoints of other lanes
+-- are read once they are late, unless the worker has a queue in its own lanes. `patterns` are hosts with separate limits.
 WITH clock AS MATERIALIZED (
     SELECT now, now - :late_ms::bigint * interval '1 millisecond' AS late_before
     FROM COALESCE(:clock_override::timestamptz, clock_timestamp()) AS now
@@ -111,19 +114,20 @@ SELECT NULL, id, NULL, NULL,
 FROM tenant WHERE id = ANY (ARRAY(SELECT DISTINCT tenant_id FROM due));
 
 -- name: upcoming
--- The second row of the above again, after a claim that changed more than leases.
+-- The second row of the query above again, after a claim that changed more than leases.
 SELECT LEAST(
     (SELECT claimable_at FROM schedule WHERE claimable_at > :now::timestamptz ORDER BY claimable_at, lot LIMIT 1),
     (SELECT hint_expires_at FROM schedule WHERE hint_expires_at IS NOT NULL ORDER BY hint_expires_at LIMIT 1));
 
 -- name: host_rates_and_read_clock
--- What time it is, as a row of no host, and up to when the starts of hosts with a rate are paid for, where that is ahead.
+-- The time, as a row without a host, and the times up to which starts of hosts with a rate are paid for, if in the
+-- future.
 SELECT NULL, COALESCE(:clock_override::timestamptz, clock_timestamp())
 UNION ALL
 SELECT host, paid_until FROM host_rate WHERE paid_until > COALESCE(:clock_override::timestamptz, clock_timestamp());
 
 -- name: pay_starts
--- Move on up to when starts are paid for, where that is still as it was seen; how many hosts it was.
+-- Move the time up to which starts are paid for, if it is unchanged since it was read; returns the number of hosts.
 WITH paid AS (
     INSERT INTO host_rate (host, paid_until)
     SELECT host, paid_until FROM unnest(:hosts::text[], :paid_until::timestamptz[]) AS new (host, paid_until) ORDER BY host
@@ -136,38 +140,39 @@ WITH paid AS (
 SELECT COUNT(*) FROM paid;
 
 -- name: lock_due
--- Lock what was found due; rows that another worker holds or has finished meanwhile are left out.
+-- Lock due endpoints; skips rows that another worker has locked or finished meanwhile.
 SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) AND claimable_at <= :now
 ORDER BY id FOR UPDATE SKIP LOCKED;
 
 -- name: lock_and_read_clock
--- Lock endpoints by id, in one order for everybody, so that no two batches wait for each other. The last row's clock was
--- read when all were locked.
+-- Lock endpoints by id, in one order for all callers, so that no two batches wait for each other. The clock of the last
+-- row was read after all rows were locked.
 SELECT id, revision, clock_timestamp() FROM (
     SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) ORDER BY id FOR UPDATE) AS locked;
 
 -- name: lock_free_and_read_clock
--- The same for those that nobody else has locked.
+-- The same, without rows that another transaction has locked.
 SELECT id, revision, clock_timestamp() FROM (
     SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) ORDER BY id FOR UPDATE SKIP LOCKED) AS locked;
 
 -- name: endpoints_that_exist
--- Which of these endpoints there are, locked or not.
+-- Which of these endpoints exist, locked or not.
 SELECT id FROM schedule WHERE id = ANY (:ids::text[]);
 
 -- name: close_runs
--- Runs whose workers were lost. Before the next statement, for one endpoint has one live run.
+-- Close the runs of lost workers. Runs before the next statement, because an endpoint has one live run.
 UPDATE run SET status = lost.status, error_code = 'lost_worker', error = lost.error, finished_at = :now
 FROM unnest(:tenant_ids::text[], :ids::text[], :statuses::text[], :errors::text[]) AS lost (tenant_id, id, status, error)
 WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'running';
 
 -- name: write_claims_and_read_clock
--- Everything an ordinary claim changes, in one statement: leases, the runs they start, usage, events. It returns how many
--- were leased: all, or none if another worker holds the claim lock, has got the places meanwhile, or `now` is too long ago.
--- It divides by zero, as `write_results` does, if an endpoint is locked or has changed since it was read. With `has_lock`
--- the caller holds the claim lock. Rows are updated at the place where they were locked: for the plan of a join by id all of
--- a small table seems as cheap. Unless the claim must be `lasting`, the commit does not wait for the disk. With a
--- synchronous standby it always waits: otherwise a primary that was replaced and still runs would let calls start.
+-- Write everything an ordinary claim changes in one statement: leases, the runs they start, usage, events. Returns how
+-- many endpoints were leased: all, or none if another worker holds the claim lock or has taken the places meanwhile, or
+-- if `now` is too long ago. Divides by zero, as `write_results` does, if an endpoint is locked or has changed since it
+-- was read. With `has_lock` the caller holds the claim lock. Rows are updated at the place where they were locked,
+-- because a join by id may be planned as a scan of a small table. Unless the claim must be `lasting`, the commit does
+-- not wait for the disk. With a synchronous standby it always waits: a replaced primary that still runs would let calls
+-- start.
 WITH admission AS MATERIALIZED (
     SELECT CASE WHEN :has_lock::boolean THEN true ELSE
         claims_fit({{claim_lock}}, {{lane_class}}, COALESCE(:clock_override::timestamptz, clock_timestamp()), :now::timestamptz,
@@ -201,17 +206,17 @@ SELECT CASE WHEN (SELECT is_granted FROM admission) THEN COUNT(*) / (COUNT(*) = 
 FROM leased;
 
 -- name: make_run_partitions
--- The partitions of runs from a time on, where they are missing.
+-- Create the missing partitions of runs from a time on.
 SELECT make_run_partitions(:at::timestamptz, :width::interval, :count);
 
 -- name: add_runs
--- Runs that an ordinary claim does not make: missed slots, slots taken over.
+-- Insert runs that an ordinary claim does not create: missed slots, slots taken over.
 INSERT INTO run ({{run_columns}}) SELECT * FROM {{run_rows}};
 
 -- name: write_results
--- Everything ordinary finishes change, in one statement, and the word of it that goes to other processes, if there is one.
--- A result is written once, also where its run was given up. Where somebody holds one of the endpoints, or has changed it
--- since it was read, the statement divides by zero: so nothing is written, without another way to the database and back.
+-- Write everything ordinary finishes change in one statement, and notify other processes if there is a payload. A
+-- result is written once, also if its run was given up. If an endpoint is locked, or has changed since it was read, the
+-- statement divides by zero: nothing is written, and no further round trip is needed.
 WITH settled AS (
     UPDATE schedule SET revision = schedule.revision + 1, {{outcome_assignments}}
     FROM {{outcome_rows}}
@@ -230,30 +235,30 @@ SELECT 1 / (COUNT(*) = :expected::bigint)::int, CASE WHEN :payload <> '' THEN pg
 FROM settled;
 
 -- name: superseded_runs
--- Which of these runs are known to have come too late.
+-- Which of these runs are recorded as superseded.
 SELECT id FROM run WHERE endpoint_id = ANY (:endpoint_ids::text[]) AND id = ANY (:ids::text[])
   AND status = 'superseded';
 
 -- name: write_states
--- Whole states, where more changed than an ordinary claim or finish changes.
+-- Write complete states, if more changed than an ordinary claim or finish changes.
 UPDATE schedule SET revision = revision + 1, {{state_assignments}}
 FROM {{state_rows}} WHERE schedule.id = new.id;
 
 -- name: notify
--- Tell every listening process that a schedule moved, and to when.
+-- Notify every listening process that a schedule moved, and to which time.
 SELECT pg_notify(:channel, :payload);
 
 -- name: lock_job
--- A job's status, which stays so until the transaction ends; and nobody else adds an endpoint for its tenant meanwhile.
+-- The status of a job, locked until the transaction ends; other endpoints cannot be added for its tenant meanwhile.
 SELECT job.status FROM job JOIN tenant ON tenant.id = job.tenant_id WHERE job.tenant_id = :tenant_id AND job.id = :id
 FOR SHARE OF job FOR NO KEY UPDATE OF tenant;
 
 -- name: expired_hints
--- Endpoints with a hint whose time ran out.
+-- Endpoints with an expired hint.
 SELECT id, revision FROM schedule WHERE hint_expires_at <= :now LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: look_endpoints_of_job
--- The same of a job.
+-- The same for a job.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND job_id = :job_id AND archived_at IS NULL AND call_key IS NULL
   AND {{in_state}}
@@ -262,7 +267,7 @@ WHERE endpoint.tenant_id = :tenant_id AND job_id = :job_id AND archived_at IS NU
 ORDER BY name LIMIT :limit;
 
 -- name: recent_runs
--- How the newest runs of each of these endpoints ended, newest first.
+-- The results of the newest runs of each of these endpoints, newest first.
 SELECT wanted.id, newest.id, newest.status, newest.duration_ms
 FROM unnest(:endpoint_ids::text[]) AS wanted (id) CROSS JOIN LATERAL
   (SELECT id, status, duration_ms FROM run
@@ -270,35 +275,35 @@ FROM unnest(:endpoint_ids::text[]) AS wanted (id) CROSS JOIN LATERAL
 ORDER BY newest.id DESC;
 
 -- name: count_runs
--- How many runs began in each hour, by status.
+-- The number of runs that started in each hour, by status.
 SELECT floor(extract(epoch FROM started_at - :since::timestamptz) / 3600)::bigint AS hour, status, COUNT(*) FROM run
 WHERE tenant_id = :tenant_id AND id >= :from AND id < :before GROUP BY 1, 2;
 
 -- name: forget_answers
--- Answers that nobody may ask for any more, a batch.
+-- Delete responses of expired idempotency keys, one batch.
 DELETE FROM answer WHERE ctid = ANY (ARRAY(SELECT ctid FROM answer WHERE expires_at <= :now LIMIT 100));
 
 -- name: insert_events
--- What a transaction did, in one statement over arrays.
+-- Insert the events of a transaction, in one statement over arrays.
 INSERT INTO event ({{event_columns}}) SELECT * FROM unnest(:tenant_ids::text[], :ats::timestamptz[], :events::text[]);
 
 -- name: event_horizon
--- Up to which number every event can be read by the statements that follow. No transaction but those that write events
--- of this installation holds it back.
+-- The number up to which all events are visible to the statements that follow. Only transactions that write events of
+-- this installation hold it back.
 SELECT event_horizon();
 
 -- name: last_place
--- The place of the newest number that was drawn, committed or not. The horizon may be before what was read already: a
--- writer marks itself with a number that it has read a moment ago.
+-- The newest number that was drawn, committed or not. The horizon may be lower than what was read already: a writer
+-- marks itself with a number that it read a moment before.
 SELECT last_value - (NOT is_called)::int FROM event_seq_seq;
 
 -- name: oldest_held_event
--- When the oldest event beyond the horizon was written, of those that are committed.
+-- When the oldest committed event beyond the horizon was written.
 SELECT at FROM event WHERE seq > :horizon ORDER BY seq LIMIT 1;
 
 -- name: event_writers_and_read_clock
--- Who wrote events and has not ended, oldest first: the process (none: a prepared transaction), its name, what it does,
--- and for how many seconds its transaction has been open.
+-- Open transactions that wrote events, oldest first: the process (NULL: a prepared transaction), its name, its state,
+-- and for how many seconds the transaction has been open.
 SELECT writer.pid, COALESCE(prepared.gid, concat_ws(' at ', NULLIF(application_name, ''), host(client_addr)), ''),
     COALESCE(state, ''), COALESCE(extract(epoch FROM clock_timestamp() - COALESCE(xact_start, prepared.prepared)), 0)::float8
 FROM event_writers((SELECT last_value FROM event_seq_seq)) AS writer
@@ -309,12 +314,12 @@ LEFT JOIN pg_prepared_xacts AS prepared ON prepared.transaction = number.transac
 ORDER BY beyond;
 
 -- name: dead_rows
--- How many versions of endpoints' state are of no use, and how many are in use.
+-- The number of dead and of live versions of endpoints' state.
 SELECT n_dead_tup, n_live_tup FROM pg_stat_user_tables WHERE relid = 'schedule'::regclass;
 
 -- name: oldest_transaction_and_read_clock
--- Which transaction of this database has seen the oldest rows, so that none of them can be removed: the process (none: a
--- prepared transaction), its name, what it does, and for how many seconds it has been open.
+-- The transaction of this database that prevents the removal of the oldest rows: the process (NULL: a prepared
+-- transaction), its name, its state, and for how many seconds it has been open.
 SELECT pid, concat_ws(' at ', NULLIF(application_name, ''), host(client_addr)), COALESCE(state, ''),
     extract(epoch FROM clock_timestamp() - xact_start)::float8 AS open_s
 FROM pg_stat_activity WHERE datname = current_database() AND backend_xmin IS NOT NULL AND pid <> pg_backend_pid()
@@ -324,24 +329,24 @@ WHERE database = current_database()
 ORDER BY open_s DESC NULLS LAST LIMIT 1;
 
 -- name: events_after
--- Events in their order, of all tenants, up to the horizon.
+-- Events of all tenants in order, up to the horizon.
 SELECT seq, events FROM event WHERE seq >= :cursor AND seq <= :horizon ORDER BY seq LIMIT :limit;
 
 -- name: events_of_tenant_after
--- The same of one: by its own index, however much the others have to tell.
+-- The same for one tenant, by a separate index, so that events of other tenants cost nothing.
 SELECT seq, events FROM event
 WHERE tenant_id = :tenant_id AND seq >= :cursor AND seq <= :horizon ORDER BY seq LIMIT :limit;
 
 -- name: latest_events
--- The newest events up to the horizon, newest first, of all tenants.
+-- The newest events of all tenants up to the horizon, newest first.
 SELECT seq, events FROM event WHERE seq <= :horizon ORDER BY seq DESC LIMIT :limit;
 
 -- name: latest_events_of_tenant
--- The same of one.
+-- The same for one tenant.
 SELECT seq, events FROM event WHERE tenant_id = :tenant_id AND seq <= :horizon ORDER BY seq DESC LIMIT :limit;
 
 -- name: close_zombies
--- End runs that nobody finished although their lease was over long ago.
+-- Close runs whose lease ended long ago.
 UPDATE run SET status = 'timeout', error_code = 'zombie', finished_at = :now,
     error = 'no result came before the lease ended, nor for long after it'
 WHERE status = 'running' AND (tenant_id, id) IN (
@@ -351,7 +356,7 @@ WHERE status = 'running' AND (tenant_id, id) IN (
 RETURNING tenant_id, endpoint_id, id;
 
 -- name: make_event_partitions
--- The partitions of events that are missing.
+-- Create the missing partitions of events.
 SELECT make_event_partitions();
 
 -- name: event_partition_began_at
@@ -359,11 +364,11 @@ SELECT make_event_partitions();
 SELECT at FROM event WHERE seq >= (SELECT (last_value >> 30) << 30 FROM event_seq_seq) ORDER BY seq LIMIT 1;
 
 -- name: begin_event_partition
--- Further events go to the next partition.
+-- Number further events in the next partition.
 SELECT begin_event_partition();
 
 -- name: run_room_until
--- Up to when there are partitions for runs, without a gap from this id on.
+-- The time up to which partitions for runs exist, without a gap from this id on.
 WITH RECURSIVE room (upto) AS (
     SELECT upto FROM history_partition WHERE parent = 'run' AND first <= :id AND upto > :id AND NOT is_leaving
     UNION ALL
@@ -379,8 +384,8 @@ WHERE parent = 'run' AND (first IS NULL OR upto <= :before
 ORDER BY first NULLS FIRST;
 
 -- name: expired_event_partitions
--- Partitions of events before the present one that contain no event since a time. One clock behind the others must not
--- make a partition look old, so the last thousand rows decide.
+-- Partitions of events before the present one that contain no event since a time. The last thousand rows decide, so
+-- that one clock that is behind does not make a partition look old.
 SELECT parent, name, (SELECT at FROM event WHERE seq >= first::bigint AND seq < upto::bigint ORDER BY seq LIMIT 1),
     newest.at, is_leaving
 FROM history_partition CROSS JOIN LATERAL (SELECT MAX(at) AS at FROM (
@@ -390,8 +395,8 @@ WHERE parent = 'event' AND (first IS NULL OR upto::bigint <= (SELECT (last_value
 ORDER BY first::bigint NULLS FIRST;
 
 -- name: detach_statement
--- The statement that takes a partition out of its table, or goes on with that, while others read and write the table. It
--- cannot be part of a function.
+-- The statement that detaches a partition, or completes that, while others read and write the table. It cannot be part
+-- of a function.
 SELECT format('ALTER TABLE %I DETACH PARTITION %I %s', parent, name,
     CASE WHEN is_leaving THEN 'FINALIZE' ELSE 'CONCURRENTLY' END)
 FROM history_partition WHERE name = :name AND first IS NOT NULL;
@@ -401,22 +406,23 @@ FROM history_partition WHERE name = :name AND first IS NOT NULL;
 SELECT drop_partition(:name);
 
 -- name: analyze_history
--- Statistics of the partitioned tables; autovacuum makes those of their partitions only.
+-- Analyze the partitioned tables; autovacuum analyzes only their partitions.
 SELECT analyze_history();
 
 -- name: sweep_bodies
--- Bodies older than wanted, a batch.
+-- Remove bodies past their retention, one batch.
 UPDATE run SET body = NULL WHERE tenant_id = :tenant_id AND id < :before AND id = ANY (ARRAY(
     SELECT id FROM run WHERE tenant_id = :tenant_id AND id < :before AND body IS NOT NULL ORDER BY id LIMIT :limit));
 
 -- name: sweep_surplus
--- An endpoint's runs beyond its newest ones, a batch.
+-- Delete an endpoint's runs beyond its newest ones, one batch.
 DELETE FROM run WHERE endpoint_id = :endpoint_id AND status <> 'running'
   AND id < (SELECT id FROM run WHERE endpoint_id = :endpoint_id ORDER BY id DESC LIMIT 1 OFFSET :most - 1)
   AND id < COALESCE((SELECT id FROM run WHERE endpoint_id = :endpoint_id ORDER BY id LIMIT 1 OFFSET :limit), 'run_~');
 
 -- name: sweep_events
--- Events older than wanted that are in a partition with newer ones, a batch: a janitor that was away began no new one.
+-- Delete events past their retention that share a partition with newer ones, one batch: an absent janitor began no new
+-- one.
 -- parameters: before, limit
 DELETE FROM event WHERE seq = ANY (ARRAY(
     SELECT seq FROM (SELECT seq, at FROM event ORDER BY seq LIMIT :limit) AS oldest WHERE at < :before));
@@ -426,12 +432,12 @@ DELETE FROM event WHERE seq = ANY (ARRAY(
 SELECT to_regclass('schema_migration') IS NOT NULL;
 
 -- name: create_migration_table
--- Where applied migrations are noted.
+-- Create the table of applied migrations.
 CREATE TABLE IF NOT EXISTS schema_migration (
     number bigint PRIMARY KEY, name text COLLATE "C" NOT NULL, applied_at timestamptz NOT NULL);
 
 -- name: probe_schedule
--- Nothing, unless the table is locked, read-only or missing.
+-- Write nothing; fails if the table is locked, read-only or missing.
 UPDATE schedule SET revision = revision WHERE false;
 
 -- name: probe_run
@@ -443,23 +449,23 @@ UPDATE run SET status = status WHERE false;
 DELETE FROM event WHERE false;
 
 -- name: lock_migrations
--- One migrator at a time; the others wait and then find nothing left to do.
+-- Let one process at a time migrate; the others wait and find nothing left to do.
 SELECT pg_advisory_xact_lock(:key);
 
 -- name: try_build_lock
--- One process at a time builds indexes; held by the session, because there is no transaction around it.
+-- Let one process at a time build indexes. The session holds this lock, because no transaction is open.
 SELECT pg_try_advisory_lock(:key);
 
 -- name: leave_build_lock
--- The next one may.
+-- Release the lock.
 SELECT pg_advisory_unlock(:key);
 
 -- name: server_version
--- Which PostgreSQL this is.
+-- The version of PostgreSQL.
 SELECT current_setting('server_version');
 
 -- name: is_standby
--- Whether this server follows another one.
+-- Whether this server is a standby.
 SELECT pg_is_in_recovery();
 
 -- name: replication
@@ -468,9 +474,9 @@ SELECT current_setting('synchronous_standby_names') <> '' AND current_setting('s
        (SELECT count(*) FROM pg_stat_replication);
 
 -- name: add_migration_once
--- The same outside a transaction, where another process may have done so.
+-- Record an applied migration outside a transaction, where another process may have done so.
 INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, :applied_at) ON CONFLICT DO NOTHING;
 
 -- name: lock_jobs
--- A tenant's jobs, kept as they are until the transaction ends.
+-- A tenant's jobs, locked until the transaction ends.
 SELECT id FROM job WHERE tenant_id = :tenant_id ORDER BY id FOR NO KEY UPDATE;

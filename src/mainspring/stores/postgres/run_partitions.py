@@ -1,8 +1,8 @@
-"""Room for runs: the partitions that a process knows to exist.
+"""Partitions for runs: those that a process knows to exist.
 
-No insert of a run may find its partition missing. Before it inserts, a process compares the time of the run's id with
-what it knows; the database is asked only when that does not cover the time: at the first run, once in each partition,
-and after the clock was set. Partitions are made ahead, so a janitor that is away for days is not missed.
+The partition of an inserted run must exist. Before a process inserts, it compares the time of the run's id with the
+known partitions. It asks the database only if they do not cover the time: at the first run, once per partition, and
+after the clock was set. Partitions are created ahead, so an absent janitor causes no error for days.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ class RunPartitions:
         self._known_from = self._known_until = _NOWHERE
 
     async def make_room(self, session: "PostgresSession", at: datetime) -> None:
-        """Make the partition of this time and some after it, unless they are known to exist."""
+        """Create the partition of this time and some after it, unless they are known to exist."""
         if self._known_from <= at < self._known_until:
             return
         await session.value("make_run_partitions", at, self.width, AHEAD + 1)
@@ -31,5 +31,5 @@ class RunPartitions:
         self._known_until = self._known_from + AHEAD * self.width
 
     def forget(self) -> None:
-        """Ask the database again: what was made was rolled back, or removed."""
+        """Ask the database again: created partitions were rolled back, or removed."""
         self._known_from = self._known_until = _NOWHERE

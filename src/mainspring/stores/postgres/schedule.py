@@ -44,17 +44,17 @@ from mainspring.stores.rows import endpoint_from
 
 CLAIM_LOCK_TRIES = 20
 CLAIM_LOCK_PAUSE_S = 0.002
-CROWDED_S = 1.0  # how long to claim under the lock after another worker was faster: optimistic claims would fail again
-_SLOW_ALIKE = (sys.maxsize, sys.maxsize)  # shares of a tenant's cap without a limit
-NOTICE = timedelta(seconds=5)  # what is due sooner than a sleeping worker's next look is worth a notification
+CROWDED_S = 1.0  # how long to claim under the lock after another worker was first: optimistic claims would fail again
+_SLOW_ALIKE = (sys.maxsize, sys.maxsize)  # shares of a tenant's limit without a limit
+NOTICE = timedelta(seconds=5)  # becoming due sooner than a sleeping worker's next look is worth a notification
 
 
 class _Candidates(NamedTuple):
     """What a claim reads before it writes.
 
-    The caps in force, the time, when to look again, the tenants of due endpoints, the endpoints that get a place and
+    The limits in force, the time, when to look again, the tenants of due endpoints, the endpoints that get a place and
     their revisions, whether a due endpoint was left out, how many starts the rates of hosts leave, the connection's
-    breaks, the schedulers, the endpoints that are of another worker's lanes, and whether own ones have to wait.
+    breaks, the schedulers, the endpoints in lanes of other workers, and whether endpoints of own lanes have to wait.
     """
 
     caps: Caps
@@ -77,7 +77,7 @@ class _Candidates(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What a worker asks for."""
+    """The arguments of a claim."""
 
     worker: str
     limit: int
@@ -99,13 +99,13 @@ class PostgresSchedule:
         self._maintenance = MaintenanceCache()
         self._cached_since = 0  # the breaks of the connection until then
         self._windows = DueWindows()
-        self._worker = ""  # who claims here
+        self._worker = ""  # the claiming worker
         self._fleet = Fleet()
         self._turns = HelpTurns()
-        self._foreign: set[str] = set()  # endpoints in flight here that are of another worker's lanes
+        self._foreign: set[str] = set()  # endpoints in flight here that are in lanes of other workers
         self._changed = asyncio.Event()
         self._asleep_until_us = 0
-        self._moved_to_us = sys.maxsize  # the earliest instant heard of since the last claim began
+        self._moved_to_us = sys.maxsize  # the earliest time notified since the last claim began
         self._crowded_until_s = 0.0  # by our monotonic clock
         self._offset_us = 0  # the database's clock minus our monotonic one
         database.lasting.on_notify = self._heard
@@ -128,7 +128,7 @@ class PostgresSchedule:
             return ClaimBatch(now, now, more=True)
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
-        """Settle by the cached endpoints, in one statement; if one has changed, with their rows locked and read."""
+        """Settle with the cached endpoints, in one statement; if one has changed, with their rows locked and read."""
         return await self._finish_optimistic(batch) or await self._finish_locked(batch)
 
     async def release(self, claims: Sequence[Claim]) -> None:
@@ -165,10 +165,10 @@ class PostgresSchedule:
         return len(revisions)
 
     async def wait_for_change(self, timeout_s: float) -> bool:
-        """Woken by a notification that concerns the time we would sleep through; others are not worth waking for."""
+        """Woken by a notification of a time that is within the sleep; others are ignored."""
         self._db.lasting.connect()
         self._asleep_until_us = time.monotonic_ns() // 1000 + self._offset_us + int(timeout_s * 1_000_000)
-        if self._moved_to_us < self._asleep_until_us:  # said after the claim had looked, before we fell asleep
+        if self._moved_to_us < self._asleep_until_us:  # notified after the claim had looked, before the sleep began
             self._changed.set()
         try:
             async with asyncio.timeout(timeout_s):
@@ -180,11 +180,11 @@ class PostgresSchedule:
         return True
 
     def wake(self) -> None:
-        """Tell a waiting scheduler of this process that a schedule moved."""
+        """Notify a waiting scheduler of this process that a schedule moved."""
         self._changed.set()
 
     def read_windows_again(self) -> None:
-        """Tell this scheduler that maintenance windows changed."""
+        """Notify this scheduler that maintenance windows changed."""
         self._maintenance.forget()
         self.wake()
 
@@ -214,9 +214,9 @@ class PostgresSchedule:
         return self._to_batch(found, rows, claims) if is_leased else self._give_way(asked.worker)
 
     def _give_way(self, worker: str) -> ClaimBatch | None:
-        """After another worker was faster: claim again in a moment, or at once under the lock (None).
+        """After another worker was first: claim again in a moment, or at once under the lock (None).
 
-        A worker with lanes of its own meets others where they help, or where somebody claims under the lock.
+        A worker with separate lanes conflicts with others where they help, or with a claim under the lock.
         """
         now = self._now()
         self._turns.lost(now)
@@ -261,7 +261,7 @@ class PostgresSchedule:
         self._foreign.update(found.foreign)
         self._turns.won(found.now, helped=bool(found.foreign))
         self._keep(found.breaks, found.revisions, rows.endpoints)
-        # What comes next was looked up before these leases were written, which will be over some day.
+        # The next due time was read before these leases were written, which will expire too.
         ends = [endpoint.lease_until for endpoint in rows.endpoints]
         soonest = min((at for at in (found.upcoming, *ends) if at is not None), default=None)
         again_at = None if found.more else soonest
@@ -428,8 +428,8 @@ async def _lease(
 ) -> bool:
     """Write all leases or none, under the claim lock or, without it, if the places are still free; return whether.
 
-    A plain claim that a crash of the server takes back is made again: the slot is called twice, which only endpoints
-    forbid that are called at most once.
+    A plain claim that is lost in a crash of the server is made again: the slot is called twice, which is forbidden only
+    for endpoints that are called at most once.
     """
     leased = await session.value(
         "write_claims_and_read_clock",
@@ -468,7 +468,7 @@ def _at(revisions: dict[str, int], rows: Sequence[Row]) -> list[Row]:
 
 
 def _slow_limits(caps: Caps, slow: SlowRoom) -> tuple[int, int, int]:
-    """The slowest pace that may start, and how many runs of a tenant may be in flight when a slow or a new one does."""
+    """The slowest pace that may start, and how many runs of a tenant may be in flight when a slow or new one starts."""
     return slow.pace_max, for_slow(caps.per_tenant), for_new(caps.per_tenant)
 
 
@@ -477,7 +477,7 @@ def _revisions(rows: Sequence[Sequence[object]]) -> dict[str, int]:
 
 
 async def _write_released(session: PostgresSession, rows: Batch, now: datetime) -> None:
-    """Write what ended without a result, and tell other workers."""
+    """Write runs that ended without a result, and notify other workers."""
     await close_runs(session, rows, now)
     await write_states(session, rows)
     await session.insert("insert_events", rows.event_rows())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PostgresSession:
-    """A connection inside one transaction, with our queries by name; `found` is how many rows its beginning found."""
+    """A connection inside one transaction, with our queries by name; `found`: the rows of its first query."""
 
     def __init__(self, connection: Any, database: "PostgresDatabase", found: int = 0) -> None:  # asyncpg ships no types
         self._connection = connection
@@ -40,14 +40,14 @@ class PostgresSession:
         return await self._connection.fetchval(QUERIES[query], *values, timeout=timeout_s)
 
     async def run(self, query: str, *values: object) -> int:
-        """Execute for its effect; how many rows it changed."""
+        """Execute a statement; return how many rows it changed."""
         try:
             return affected_rows(await self._connection.execute(QUERIES[query], *values))
         except asyncpg.UniqueViolationError as fault:
             raise UniqueViolation(str(fault)) from fault
 
     async def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Execute once for each row, without waiting for the answers in between."""
+        """Execute once for each row, without waiting for each response."""
         try:
             if rows:
                 await self._connection.executemany(QUERIES[query], rows)
@@ -92,7 +92,7 @@ class PostgresSession:
 
     @asynccontextmanager
     async def ahead(self) -> AsyncIterator["PipelinedStatement"]:
-        """Statements that are on their way while the caller makes the next one; all are done where the block ends."""
+        """Statements that are sent while the caller prepares the next one; all are done at the end of the block."""
         ahead = PipelinedStatement(self)
         try:
             yield ahead
@@ -101,7 +101,7 @@ class PostgresSession:
             await ahead.give_up()
 
     async def only(self, tenant_id: str) -> None:
-        """From here to the end of the transaction, no row of another tenant is seen or written."""
+        """From here to the end of the transaction, no row of another tenant is visible or writable."""
         await self._connection.fetchval(QUERIES["work_for"], tenant_id)
 
     async def script(self, sql: str, timeout_s: float | None = None) -> None:
@@ -109,20 +109,20 @@ class PostgresSession:
 
 
 class PipelinedStatement:
-    """One statement of a session at a time, which the server works at while we do something else."""
+    """One statement of a session at a time, which the server executes while this process continues."""
 
     def __init__(self, session: PostgresSession) -> None:
         self._session = session
         self._under_way: asyncio.Task[int] | None = None
 
     async def run(self, query: str, *values: object) -> None:
-        """Send a statement, once the one before it is done; its faults are raised by the next call."""
+        """Send a statement, once the previous one is done; its errors are raised by the next call."""
         await self.settle()
         self._under_way = asyncio.create_task(self._session.run(query, *values))
         await asyncio.sleep(0)  # so that it leaves now
 
     async def settle(self) -> int:
-        """Wait for the statement that was sent last; how many rows it found or changed."""
+        """Wait for the statement that was sent last; return how many rows it found or changed."""
         return await self._under_way if self._under_way is not None else 0
 
     async def give_up(self) -> None:
@@ -132,6 +132,6 @@ class PipelinedStatement:
 
 
 def affected_rows(status: str) -> int:
-    """How many rows a command's answer, like `UPDATE 3`, is about."""
+    """The number of rows in a command tag such as `UPDATE 3`."""
     count = status.rpartition(" ")[2]
     return int(count) if count.isdigit() else 0

@@ -1,22 +1,22 @@
 -- name: work_for
--- Until the transaction ends, only one tenant's rows are there. No tenant is named like all of them. Behind a bouncer the
--- connection has no limit of ours for a transaction whose process is stopped, so each transaction sets it.
+-- Show only one tenant's rows until the transaction ends; a tenant cannot be named `*`. Behind a bouncer the connection
+-- has no idle limit of ours, so each transaction sets it.
 SELECT set_config('mainspring.tenant', CASE :tenant_id WHEN '*' THEN '' ELSE :tenant_id END, true),
     set_config('idle_in_transaction_session_timeout', '{{idle_limit}}', true);
 
 -- name: work_for_all
--- The same for a worker, where the connection may have been another's.
+-- The same for a worker, because behind a bouncer the connection may have been used by another process.
 SELECT set_config('mainspring.tenant', '*', true),
     set_config('idle_in_transaction_session_timeout', '{{idle_limit}}', true);
 
 -- name: guard_tenants
--- Policies for tables that have come since; what has a tenant_id and none of its own gets the one of all the others.
+-- Create policies for new tables: every table with a tenant_id and without a policy gets the common one.
 SELECT guard_tenants();
 
 -- name: is_above_policies
--- Whether row-level security holds for this user at all: a superuser's and some others' statements pass it by.
+-- Whether row-level security does not apply to this user, such as a superuser.
 SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user;
 
 -- name: owns_tables
--- Whether this user could switch the policies off: it owns the tables, or may become who does.
+-- Whether this user could disable the policies: it owns the tables, or may become their owner.
 SELECT pg_has_role(relowner, 'MEMBER') FROM pg_class WHERE oid = 'endpoint'::regclass;

@@ -1,4 +1,4 @@
-"""What the ticker and the dispatcher need, on PostgreSQL."""
+"""The store of the ticker and the dispatcher, on PostgreSQL."""
 
 from collections.abc import Container, Iterable, Sequence
 from datetime import datetime
@@ -32,7 +32,7 @@ from mainspring.workflow.audit import GENESIS, TickHead
 from mainspring.workflow.tick import ExecutionMove, TickRun, pick
 
 EFFECT_WIDTH, TAKEN_WIDTH = 13, 4
-# Turns of one statement: the server writes them while the next are taken. The sooner the first leave, the better.
+# Turns of one statement: the server writes them while the next are taken. The sooner the first are sent, the better.
 FIRST_BATCH, BATCH = 50, 90
 
 
@@ -53,7 +53,7 @@ class PostgresTicks:
             return bool(await session.value("is_led_and_read_clock", partition, self._db.clock_override))
 
     async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
-        async with self._db.statement() as session:  # nobody but the lead changes what it reads
+        async with self._db.statement() as session:  # only the lead changes what it reads
             ((clock, *outlook),) = await session.rows("outlook_and_read_clock", lead.partition)
             wall = self._db.at(clock)
             tick, next_tick = tick_from_outlook(lead, wall, outlook)
@@ -190,9 +190,9 @@ class PostgresEffects:
 
 
 def turn_rows(moved: Iterable[ExecutionMove], wall_us: int, gone: Container[str] = ()) -> tuple[str, str, bytes]:
-    """Executions as JSON, their entries as JSON, and the hashes of all the entries as bytes.
+    """Executions as JSON, their entries as JSON, and the hashes of all entries as bytes.
 
-    Those in `gone` have left their place in the queue of those that are ready.
+    Those in `gone` have left their place in the queue.
     """
     rows: list[tuple[object, ...]] = []
     entries: list[tuple[object, ...]] = []
@@ -221,7 +221,7 @@ async def _remove(session: PostgresSession, ids: Sequence[str]) -> None:
 async def _close(
     session: PostgresSession, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int
 ) -> int | None:
-    """The compare-and-set of a tick: how many arrivals were numbered by then, or None where another was faster."""
+    """Compare and swap a tick: how many arrivals were numbered by then, or None if another writer was first."""
     numbered = await session.value(
         "close_tick", head.tick, head.sequence, head.hash, later_us(wall, ttl_ms), taken, lead.partition, lead.epoch,
         lead.tick, is_on("no_tick_fence"), text_of(head.heads), head.previous, to_us(wall), lead.worker,

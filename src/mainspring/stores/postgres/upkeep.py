@@ -1,4 +1,4 @@
-"""What the janitor and the watchdog need of a PostgreSQL server alone."""
+"""The part of the janitor's and the watchdog's store that only PostgreSQL has."""
 
 import asyncpg
 
@@ -22,7 +22,7 @@ from mainspring.stores.schema import check_applied, newer_than_known
 from mainspring.stores.upkeep import SqlUpkeepStore
 
 ANALYZE_S = 300.0  # samples of all partitions
-# Somebody reads it, for longer than we wait; or another partition of the table is half detached, and must be first.
+# A reader uses it for longer than we wait; or another partition of the table is half detached, and must be first.
 BUSY = (asyncpg.LockNotAvailableError, asyncpg.QueryCanceledError, asyncpg.ObjectNotInPrerequisiteStateError)
 
 
@@ -65,8 +65,8 @@ class PostgresUpkeep(SqlUpkeepStore):
     async def remove_partition(self, partition: HistoryPartition) -> bool:
         """Detach it without a lock that others wait for, then drop it.
 
-        Whoever waits for a reader leaves the partition half detached, and finishes the next time. Only the owner can
-        do so, outside a transaction; others drop it at once or not at all, and wait 50 ms for the lock.
+        If a reader delays it, the partition stays half detached, and the next call completes that. Only the owner can
+        do this, outside a transaction; other users drop it at once or not at all, and wait 50 ms for the lock.
         """
         async with self._server.statement() as session:
             try:

@@ -33,7 +33,7 @@ OBEYED = FILES | {
     "sslnegotiation",
     "target_session_attrs",
 }
-# What Mainspring sets itself, and what changes nothing that a connection of ours does.
+# Parameters that Mainspring sets itself, and those without effect on our connections.
 IGNORED = frozenset(
     {
         "application_name",
@@ -122,9 +122,9 @@ class ConnectionUrl:
         return [self._write({"host": host, "port": str(port)} | obeyed, self.password) for host, port in bracketed]
 
     def for_tools(self, options: str) -> tuple[str, dict[str, str]]:
-        """A URL for pg_dump and its like that others may see, and the environment with what they may not.
+        """A URL for pg_dump and similar tools without secrets, and the environment with the secrets.
 
-        `options` are added to those of the URL, which would else replace them.
+        `options` are added to those of the URL, which they would otherwise replace.
         """
         place = {}
         if self.hosts:

@@ -1,4 +1,4 @@
--- Workflows where PostgreSQL has words of its own: what a tick writes goes in as arrays, one statement for all.
+-- Workflows: queries that differ from SQLite's. What a tick writes is sent as arrays, in one statement.
 
 -- name: is_led_and_read_clock
 -- Whether a partition's lease is not over.
@@ -6,38 +6,38 @@ SELECT 1 FROM workflow_partition WHERE partition = :partition
   AND lease_until_us > extract(epoch FROM COALESCE(:clock_override::timestamptz, clock_timestamp())) * 1000000;
 
 -- name: outlook_and_read_clock
--- What time it is, the earliest tick at which an execution wants to be looked at, and when the oldest arrival came that
--- was not taken yet.
+-- The time, the earliest tick at which an execution is ready, and the time of the oldest arrival that was not
+-- processed.
 SELECT clock_timestamp(),
     (SELECT tick FROM execution_ready WHERE partition = :partition ORDER BY tick LIMIT 1),
     (SELECT arrived_us FROM execution_arrival WHERE partition = :partition AND number IS NULL
      ORDER BY arrived_us LIMIT 1);
 
 -- name: ready_by_time
--- Executions whose tick has come, with their states. As an array they are found in one walk over the index.
+-- Executions whose tick has come, with their states. The ids are an array, so that one walk over the index finds them.
 SELECT id, tenant_id, workflow, version, state, ready_tick FROM execution WHERE id = ANY (ARRAY(
     SELECT execution_id FROM execution_ready WHERE partition = :partition AND tick <= :tick
     ORDER BY tick, execution_id LIMIT :limit))
 ORDER BY ready_tick, id;
 
 -- name: ready_states
--- The states of the executions that a tick looks at although their time has not come.
+-- The states of executions that a tick processes before their own tick.
 SELECT id, tenant_id, workflow, version, state FROM execution WHERE id = ANY (:ids::text[]);
 
 -- name: standing
--- How many entries executions have.
+-- The number of log entries of executions.
 SELECT id, number FROM execution WHERE id = ANY (:ids::text[]);
 
 -- name: new_arrivals
--- What came for them before this tick, in the order in which it came.
+-- Arrivals of executions before this tick, in the order of arrival.
 SELECT execution_id, id, kind, type, data, actor, occurred_at, arrived_us FROM execution_arrival
 WHERE execution_id = ANY (:ids::text[]) AND number IS NULL AND arrived_us < :before_us
 ORDER BY arrived_us, id;
 
 -- name: begin_tick
--- The fence of a tick: only where epoch and tick are still the writer's, and nobody else may move it before we do. Those
--- whose time has come leave their places in the queue, in one walk from the first of them to the last, before their
--- turns are there; others that came to stand among them since stay. Unfenced is for a test alone.
+-- Lock the partition if epoch and tick are still the writer's. Executions whose tick has come leave the queue, in one
+-- walk from the first to the last, before their turns arrive; executions that joined between them stay. `unfenced` is
+-- for a test only.
 WITH held AS (
     SELECT 1 FROM workflow_partition WHERE partition = :partition AND epoch = :epoch AND tick = :seen FOR UPDATE
 ), gone AS (
@@ -50,8 +50,8 @@ WITH held AS (
 SELECT FROM held;
 
 -- name: close_tick
--- The compare-and-set that makes a tick happen once, only where epoch and tick are still the writer's, and its head. How
--- many arrivals the partition has numbered by then. Unfenced is for a test alone: it shows what the comparison is for.
+-- Compare and swap epoch and tick, so that a tick happens once, and insert its head. Returns how many arrivals the
+-- partition has numbered. `unfenced` is for a test only, which shows that the comparison is needed.
 WITH moved AS (
     UPDATE workflow_partition SET tick = :tick, sequence = :sequence, head = :head, lease_until_us = :lease_until_us,
         arrivals = arrivals + :arrivals
@@ -63,12 +63,11 @@ SELECT :partition, :sequence, :tick, :heads, :previous, :head, :epoch, :wall_us:
 RETURNING (SELECT arrivals FROM moved);
 
 -- name: write_turns
--- Executions after their turns, their new places in the queue of those that are ready, and their log. Old places that
--- they have not left yet, because something arrived before their time, are looked up one by one (OFFSET keeps the planner
--- from joining): a queue in which 100,000 wait is never walked. Entries are a list of their own, for a list inside of
--- every turn costs the server half as much again. The five hashes of an entry lie one behind the other, 32 bytes each,
--- those of all entries in one text of bytes; zeros are a context that is not there, as of an execution that stopped
--- before it began.
+-- Write executions after their turns, their new places in the queue, and their log. Old places that they have not left
+-- yet, because something arrived before their tick, are looked up one by one (OFFSET prevents a join): a queue of
+-- 100,000 is never walked. Entries are a separate list, because a list inside every turn costs the server half as much
+-- again. The five hashes of an entry are 32 bytes each, and those of all entries are one value of bytes. Zeros are a
+-- missing context, as for an execution that stopped before it began.
 WITH new AS MATERIALIZED (
     SELECT value->>0 AS id, value->>1 AS status, value->>2 AS step, (value->>3)::bigint AS ready_tick,
         (value->>4)::bigint AS number, value->>5 AS head, value->>6 AS outcome, value->>7 AS error, value->>8 AS state,
@@ -101,14 +100,14 @@ FROM jsonb_array_elements(:entries::text::jsonb) WITH ORDINALITY AS entry (value
     CROSS JOIN LATERAL (SELECT 160 * (place::int - 1) + 1) AS five (at);
 
 -- name: take_arrivals
--- Arrivals get their numbers, which never change again.
+-- Number arrivals; the numbers never change.
 UPDATE execution_arrival SET number = new.number, tick = new.tick
 FROM unnest(:numbers::bigint[], :ticks::bigint[], :execution_ids::text[], :ids::text[])
     AS new (number, tick, execution_id, id)
 WHERE execution_arrival.execution_id = new.execution_id AND execution_arrival.id = new.id;
 
 -- name: put_effects
--- Effects to send, or to send again under the same key.
+-- Insert effects to send, or to send again under the same key.
 INSERT INTO execution_effect (key, execution_id, tenant_id, partition, step, visit, attempt, kind, request, idempotency,
     timeout_ms, due_us, tick, status, claim, worker)
 SELECT new.*, 'ready', 0, '' FROM unnest(:keys::text[], :execution_ids::text[], :tenant_ids::text[],
@@ -118,11 +117,11 @@ ON CONFLICT (key) DO UPDATE SET attempt = excluded.attempt, request = excluded.r
     tick = excluded.tick, status = 'ready', claim = execution_effect.claim + 1;
 
 -- name: withdraw_effects
--- Effects that nobody wants any more, if they were not sent.
+-- Withdraw effects that were not sent yet.
 UPDATE execution_effect SET status = 'withdrawn' WHERE key = ANY (:keys::text[]) AND status = 'ready';
 
 -- name: claim_effects
--- Lease effects that are ready, or whose sender was lost; the last column tells which.
+-- Lease effects that are ready, or whose sender was lost; the last column tells these apart.
 UPDATE execution_effect SET claim = claim + 1, worker = :worker, status = 'sending',
     due_us = :now_us::bigint + (timeout_ms + :lease_ms::bigint) * 1000,
     tick = CASE status WHEN 'sending' THEN -1 ELSE 0 END
@@ -132,9 +131,9 @@ RETURNING key, execution_id, tenant_id, partition, step, visit, attempt, kind, r
     tick < 0;
 
 -- name: lock_publishing
--- One publisher of a tenant at a time: the next version is one more than the newest.
+-- Let one process at a time publish for a tenant: the next version is the newest plus one.
 SELECT pg_advisory_xact_lock(hashtext(:tenant_id::text || ' workflow ' || :name::text));
 
 -- name: lock_start
--- One starter at a time of those who want to be alone under a correlation key.
+-- Let one process at a time start an execution that must be the only one with its correlation key.
 SELECT pg_advisory_xact_lock(hashtext(:tenant_id::text || ' start ' || :workflow::text || ' ' || :correlation::text));

@@ -1,4 +1,4 @@
-"""Copy an SQLite database into one file while others write it, and make a database of such a file again."""
+"""Copy an SQLite database into one file while it is in use, and restore a database from such a file."""
 
 import os
 from contextlib import suppress
@@ -11,7 +11,7 @@ from mainspring.stores.sqlite.connection import UNUSABLE, SqliteConnection
 
 
 def back_up(database: Path, target: Path) -> None:
-    """SQLite's online backup, in one step: one snapshot, for which no writer waits. Verified before it is named."""
+    """SQLite's online backup in one step: one snapshot, which no writer waits for. Verified before it gets its name."""
     unfinished = target.with_name(f".{target.name}.unfinished")
     unfinished.unlink(missing_ok=True)
     source = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
@@ -22,7 +22,7 @@ def back_up(database: Path, target: Path) -> None:
             with copy.backup("main", source, "main") as backup:
                 while not backup.done:
                     backup.step(-1)
-            copy.pragma("journal_mode", "delete")  # one file, with nothing beside it
+            copy.pragma("journal_mode", "delete")  # one file, without a journal
         finally:
             copy.close()
         verify(unfinished)
@@ -33,7 +33,7 @@ def back_up(database: Path, target: Path) -> None:
 
 
 def verify(file: Path) -> int:
-    """The schema's number of a sound backup; raises InvalidInput for anything else."""
+    """The schema number of a valid backup; raises InvalidInput for any other file."""
     try:
         database = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -43,7 +43,7 @@ def verify(file: Path) -> int:
         finally:
             database.close()
     except (apsw.Error, ValueError) as fault:
-        raise _unusable(file, f"it is no database of Mainspring ({fault})") from None
+        raise _unusable(file, f"it is not a database of Mainspring ({fault})") from None
 
 
 def restore(file: Path, database: Path, installation_id: str) -> None:
@@ -68,7 +68,7 @@ def restore(file: Path, database: Path, installation_id: str) -> None:
             connection.run("put_installation", "installation_id", installation_id)
             connection.commit()
         finally:
-            connection.close()  # the last one: what is in the log goes into the file
+            connection.close()  # the last connection: the log is written into the file
         for ending in ("-wal", "-shm"):
             Path(f"{database}{ending}").unlink(missing_ok=True)
         fresh.replace(database)
@@ -81,7 +81,7 @@ def _refuse_while_in_use(database: Path) -> None:
     """A process that has the file open would keep writing to the old file, and lose these writes."""
     connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        # In WAL mode every open connection holds a shared lock; this one gets its lock only where there is no other.
+        # In WAL mode every open connection holds a shared lock; this one gets its lock only if there is no other.
         with suppress(*UNUSABLE):  # a damaged database is what backups are for
             connection.pragma("locking_mode", "exclusive")
             connection.execute("BEGIN EXCLUSIVE")
@@ -96,7 +96,7 @@ def _refuse_while_in_use(database: Path) -> None:
 
 
 def _private(path: Path) -> int:
-    """A new file that its owner alone may read: it holds what the database holds."""
+    """A new file that only its owner may read, because it contains the database."""
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
 
 

@@ -1,4 +1,4 @@
-"""One connection to an SQLite file, with our pragmas, our queries by name, and the form that values have there."""
+"""One connection to an SQLite file, with our pragmas, our queries by name, and the conversion of values."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -50,7 +50,7 @@ def _from_new(columns: Iterable[str]) -> str:
 
 
 def _from_json(columns: Iterable[str]) -> str:
-    """The columns of a row that came as a JSON array."""
+    """The columns of a row that arrived as a JSON array."""
     return ", ".join(f"value ->> {at} AS {column}" for at, column in enumerate(columns))
 
 
@@ -98,7 +98,7 @@ QUERIES = load_queries(
 
 
 def bound(values: Iterable[object]) -> tuple[object, ...]:
-    """Values as SQLite takes them: instants as exact microseconds, lists as the JSON arrays that `json_each` reads."""
+    """Values as SQLite takes them: times as exact microseconds, lists as the JSON arrays that `json_each` reads."""
     return tuple([_PLAIN[type(value)](value) if type(value) in _PLAIN else value for value in values])
 
 
@@ -119,12 +119,12 @@ def open_file(path: str) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
         file = apsw.Connection(path, flags=flags)
         file.set_busy_timeout(BUSY_TIMEOUT_MS)
-        # Otherwise SQLite prepares a statement again whenever a value that its plan may depend on is bound anew, such
+        # Otherwise SQLite prepares a statement again whenever a value that its plan may depend on is bound again, such
         # as that of LIMIT: six times the time of the query `due`.
         file.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         journal = "wal" if apsw.SQLITE_VERSION_NUMBER >= WAL_SAFE_VERSION else "delete"
         settings = (f"journal_mode={journal}", "synchronous=full", "foreign_keys=on", "temp_store=memory")
-        if file.pragma("page_count") == 0:  # only a new file can be told that it will give space back
+        if file.pragma("page_count") == 0:  # only a new file can be set to give space back
             _set(file, "auto_vacuum", "2")
         for pragma in settings:
             _set(file, *pragma.split("="))
@@ -138,7 +138,7 @@ def open_file(path: str) -> apsw.Connection:
 
 
 def _set(file: apsw.Connection, pragma: str, value: str) -> None:
-    """SQLite does not wait to change a fresh file's journal: who opens it beside us is in the way."""
+    """SQLite does not wait to change a new file's journal: a process that opens it at the same time is an error."""
     deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
     while True:
         try:
@@ -170,17 +170,17 @@ class SqliteConnection:
         return None
 
     def run(self, query: str, *values: object) -> int:
-        """Execute for its effect; how many rows it changed."""
+        """Execute a statement; return how many rows it changed."""
         self._db.execute(QUERIES[query], bound(values))
         return self._db.changes()
 
     def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Execute once for each row; instants in them are microseconds already."""
+        """Execute once for each row; times in them are microseconds already."""
         if rows:
             self._db.executemany(QUERIES[query], rows)
 
     def try_begin(self) -> bool:
-        """Begins a write, unless another process is writing: then a thread must wait, not the event loop."""
+        """Begin a write, unless another process is writing: then a thread must wait, not the event loop."""
         self._db.set_busy_timeout(0)
         try:
             self._db.execute("BEGIN IMMEDIATE")
@@ -195,12 +195,12 @@ class SqliteConnection:
         self._queue.append((QUERIES[query], bound(values), False))
 
     def later_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Queue a statement that is executed for each row; instants in them are microseconds already."""
+        """Queue a statement that is executed for each row; times in them are microseconds already."""
         if rows:
             self._queue.append((QUERIES[query], rows, True))
 
     def commit(self) -> None:
-        """Execute what is queued, then make it last."""
+        """Execute the queued statements, then commit."""
         queue, self._queue = self._queue, []
         for sql, values, is_many in queue:
             if is_many:
@@ -213,14 +213,14 @@ class SqliteConnection:
         self._db.execute(sql)
 
     def rollback(self) -> None:
-        """A connection that was closed meanwhile has nothing to undo, and must not hide why it is asked to."""
+        """A connection that was closed meanwhile has nothing to undo, and must not hide the original error."""
         self._queue = []
         with suppress(apsw.ConnectionClosedError):
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
 
     def data_version(self) -> int:
-        """Changes whenever another connection, of any process, committed."""
+        """Changes whenever another connection, of any process, commits."""
         return int(self._db.pragma("data_version"))
 
     def close(self) -> None:

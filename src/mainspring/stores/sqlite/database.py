@@ -1,13 +1,14 @@
 """One SQLite file: its connections, its transactions, its migrations.
 
-A single writer with BEGIN IMMEDIATE (a deferred transaction that turns into a writer fails at once, whatever the
-timeout), WAL so that readers never wait for it, synchronous=FULL so that what was acknowledged survives a power cut.
+A single writer with BEGIN IMMEDIATE (a deferred transaction that becomes a writer fails at once, regardless of the
+timeout), WAL so that readers never wait for the writer, synchronous=FULL so that acknowledged writes survive a power
+cut.
 
-A transaction reads and decides where it is called; what it writes is queued and executed in a thread together with
-COMMIT, each batch as one statement over a JSON array, so that SQLite works beside the interpreter and not in turns with
-it: a thread that needs the interpreter back after every row waits for it every time. Where another process writes, we
-ask again every other millisecond from the event loop, and go on where we got the lock: who waited for it in a thread
-held it until its loop had time for it, and kept the other process out meanwhile. The simulator, inline, has no threads.
+A transaction reads and decides on the event loop. What it writes is queued and executed in a thread together with
+COMMIT, each batch as one statement over a JSON array, so that SQLite works in parallel to the interpreter: a thread
+that needs the interpreter after every row waits for it every time. If another process is writing, we ask for the lock
+every other millisecond from the event loop, and continue there once we have it. A thread that waited for the lock would
+hold it until its loop had time for it, and keep the other process out meanwhile. The simulator, inline, has no threads.
 """
 
 import asyncio
@@ -37,12 +38,12 @@ from mainspring.stores.sqlite.session import SqliteSession, finish
 P = ParamSpec("P")
 T = TypeVar("T")
 
-POLL_S = 0.1  # how often to look whether another process committed; a look costs some microseconds
+POLL_S = 0.1  # how often to check whether another process committed; a check costs some microseconds
 BUSY_PAUSE_S = 0.002  # about as long as another process takes to write
 AWAY = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError, apsw.ReadOnlyError)
-WAYS_OUT: dict[type[Exception], str] = {  # of what does not pass by itself
-    apsw.ReadOnlyError: "make the file and its folder writable for who runs this",
-    apsw.FullError: "make room on its disk",
+WAYS_OUT: dict[type[Exception], str] = {  # of errors that do not pass with time
+    apsw.ReadOnlyError: "make the file and its folder writable for the user of this process",
+    apsw.FullError: "free space on its disk",
 }
 
 
@@ -56,7 +57,7 @@ def _file_id(path: str) -> tuple[int, int] | None:
 
 
 class _LoopWatch:
-    """Notices whether the event loop turns."""
+    """Detects whether the event loop is running."""
 
     def __init__(self) -> None:
         self.has_turned = False
@@ -78,7 +79,7 @@ class SqliteDatabase:
         in_memory = path == ":memory:"
         if not in_memory:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            # Before SQLite does: it would ask the umask. Its journal gets the same mode.
+            # Before SQLite does, which would use the umask. Its journal gets the same mode.
             with suppress(OSError):
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.path = path
@@ -87,12 +88,12 @@ class SqliteDatabase:
         self.audit_keys = audit_keys or AuditKeys()
         self._writer = SqliteConnection(path)
         self._reader = self._writer if in_memory else SqliteConnection(path, readonly=True)  # in its thread
-        self._looker = self._writer if in_memory else SqliteConnection(path, readonly=True)  # where it is called
+        self._looker = self._writer if in_memory else SqliteConnection(path, readonly=True)  # on the caller's thread
         for connection in (self._writer, self._reader, self._looker):
             connection.audit_keys = self.audit_keys
         self._file = None if in_memory else _file_id(path)
         self._writing = asyncio.Lock()
-        self._reading = asyncio.Lock()  # of the reader's connection, for as long as one snapshot lasts
+        self._reading = asyncio.Lock()  # of the reader's connection, for the duration of one snapshot
         self._kept_open: list[int] = []
         self._seen_version = 0
         self._threads = (ThreadPoolExecutor(1, "sqlite-writer"), ThreadPoolExecutor(1, "sqlite-reader"))
@@ -109,7 +110,7 @@ class SqliteDatabase:
             )
 
     async def write(self, work: Callable[Concatenate[SqliteConnection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run short `work` in one write transaction: commits where it returns, leaves nothing where it raises."""
+        """Run short `work` in one write transaction: commits when it returns, rolls back on an exception."""
         if self._inline:
             return self._transact("BEGIN IMMEDIATE", self._writer, work, *args, **kwargs)
         async with self._writing:
@@ -167,7 +168,7 @@ class SqliteDatabase:
         return await self.write_much(lambda connection: finish(work(SqliteSession(connection, self.clock))))
 
     async def wait_for_commit(self, timeout_s: float) -> None:
-        """Every commit to the file, by any process, moves its version."""
+        """Every commit to the file, by any process, changes its version."""
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout_s
         while (left := until - loop.time()) > 0:
@@ -183,7 +184,7 @@ class SqliteDatabase:
 
     @asynccontextmanager
     async def looking(self) -> AsyncIterator[SqliteSession]:
-        """Where it is called, without a thread."""
+        """On the caller's thread."""
         try:
             yield SqliteSession(self._looker, self.clock)
         except AWAY as fault:
@@ -193,12 +194,12 @@ class SqliteDatabase:
     async def reading(self, tenant_id: str | None = None) -> AsyncIterator[SqliteSession]:
         """One consistent snapshot; every statement runs in the reader's thread."""
         if self._inline and self._reader is self._writer:
-            yield SqliteSession(self._reader, self.clock)  # in memory and without threads: nobody can write meanwhile
+            yield SqliteSession(self._reader, self.clock)  # in memory and without threads: nothing can write meanwhile
             return
         hop = None if self._inline else partial(self._in_thread, 1)
         async with self._reading:
             try:
-                self._reader.script("BEGIN")  # touches no file yet, nor does the end
+                self._reader.script("BEGIN")  # reads no file yet, nor does the end
                 try:
                     yield SqliteSession(self._reader, self.clock, hop)
                 finally:
@@ -218,7 +219,7 @@ class SqliteDatabase:
     async def read(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run `work` on one consistent snapshot."""
         if self._inline and self._reader is self._writer:
-            return work(self._reader)  # in memory and without threads: nobody can write meanwhile
+            return work(self._reader)  # in memory and without threads: nothing can write meanwhile
         if self._inline:
             return self._transact("BEGIN", self._reader, work)
         async with self._reading:
@@ -248,7 +249,7 @@ class SqliteDatabase:
             os.close(self._kept_open.pop())
 
     def _refuse_lost_file(self) -> None:
-        """Write nothing into a file that no other process can see; the watch over the file ends this process."""
+        """Refuse to write into a file that no other process can see; the database watch ends this process."""
         try:
             self.check_file()
         except Misconfigured as fault:
@@ -264,15 +265,15 @@ class SqliteDatabase:
             await asyncio.sleep(BUSY_PAUSE_S)
 
     async def _in_thread(self, which: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Wait for `work` also when cancelled: a connection is never left in use behind our back."""
+        """Wait for `work` even when cancelled: a connection must not be in use after this returns."""
         call = asyncio.get_running_loop().run_in_executor(self._threads[which], lambda: work(*args, **kwargs))
         try:
             return await asyncio.shield(call)
         except asyncio.CancelledError:
             while not call.done():
-                with suppress(asyncio.CancelledError):  # asked again; the connection is still in use
+                with suppress(asyncio.CancelledError):  # cancelled again; the connection is still in use
                     await asyncio.wait((call,))
-            call.exception()  # seen, or the loop would report it as forgotten
+            call.exception()  # retrieved, so that the loop does not report it
             raise
 
     def _transact(
@@ -299,7 +300,7 @@ class SqliteDatabase:
         return result
 
     def _refuse_moved(self, fault: apsw.ConstraintError) -> None:
-        """Raises StoreUnavailable if the installation has left this file: then a trigger refuses every write."""
+        """Raises StoreUnavailable if the installation has left this file, where a trigger refuses every write."""
         if fault.extendedresult == apsw.SQLITE_CONSTRAINT_TRIGGER:  # type: ignore[attr-defined]  # in apsw, not in its stubs
             moved_to = self._writer.value("installation", MOVED_TO)
             if moved_to is not None:
@@ -313,12 +314,12 @@ class SqliteDatabase:
         """Whether all migrations are applied: then opening the file blocks no writer."""
         try:
             applied = {row[0] for row in self._writer.rows("applied_migrations")}
-        except apsw.Error:  # no such table yet; whatever else it is, the migration tells it
+        except apsw.Error:  # the table does not exist yet; the migration reports any other error
             return False
         return applied == {number for number, _, _ in migrations(PACKAGE)}
 
     def _migrate(self, connection: SqliteConnection) -> tuple[str, ...]:
-        """Bring the schema up to date, and say what that took; the write lock keeps two migrators apart."""
+        """Migrate the schema, and report the duration; the write lock lets one migrator run at a time."""
         connection.run("create_migration_table")
         applied = {row[0] for row in connection.rows("applied_migrations")}
         known = migrations(PACKAGE)

@@ -24,7 +24,7 @@ class SqliteMove(MoveSide):
         super().__init__(QUERIES, label)
         self._clock = clock
         self._db = open_file(path)
-        self._db.pragma("foreign_keys", "off")  # `check` looks at all of them at the end
+        self._db.pragma("foreign_keys", "off")  # `check` checks all of them at the end
 
     async def fetch(self, sql: str, *values: object) -> list[Row]:
         return list(self._db.execute(sql, values))
@@ -67,7 +67,7 @@ class SqliteMove(MoveSide):
             except apsw.BusyError:
                 continue
             return
-        raise StoreUnavailable(f"{self.label} is written all the time; try again at a calmer time")
+        raise StoreUnavailable(f"{self.label} is written all the time; try again when fewer runs are due")
 
     async def end(self, *, commit: bool) -> None:
         if self._db.in_transaction:

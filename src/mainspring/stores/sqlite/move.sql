@@ -4,19 +4,19 @@ SELECT t.name, c.name, c.type, c.pk FROM sqlite_schema AS t, pragma_table_xinfo(
 WHERE t.type = 'table' AND substr(t.name, 1, 7) <> 'sqlite_' AND c.hidden = 0 ORDER BY t.name, c.name;
 
 -- name: list_parents
--- Which tables the foreign keys of a table name.
+-- The tables that the foreign keys of a table name.
 SELECT t.name, f."table" FROM sqlite_schema AS t, pragma_foreign_key_list(t.name) AS f WHERE t.type = 'table';
 
 -- name: read_row
--- The row of a key.
+-- The row with this key.
 SELECT @columns FROM @table WHERE @range;
 
 -- name: put_row
--- A row as it is in the other database.
+-- Insert a row as it is in the other database.
 INSERT INTO @table (@columns) VALUES (@values);
 
 -- name: forget_changes
--- Changes that were copied.
+-- Delete the records of changes that were copied.
 DELETE FROM move_change WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: record_changes
@@ -25,7 +25,7 @@ CREATE TRIGGER IF NOT EXISTS "move_record_@name_@act" AFTER @act ON @table
 BEGIN INSERT INTO move_change (table_name, key) VALUES ('@name', json_array(@key)); END;
 
 -- name: stop_recording
--- Record no more changes.
+-- Stop recording changes.
 DROP TRIGGER IF EXISTS "move_record_@name_@act";
 
 -- name: refuse_writes

@@ -8,7 +8,7 @@ WHERE (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:kind IS NULL OR kind 
 ORDER BY name, id;
 
 -- name: subscription
--- One of them, by its id.
+-- A webhook or alert by its id.
 SELECT id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
        failing_since, failure_count, disabled_reason, managed_by FROM subscription WHERE id = :id;
 
@@ -22,12 +22,12 @@ WHERE tenant_id = :tenant_id AND (:subscription_id IS NULL OR subscription_id = 
 ORDER BY id DESC LIMIT :limit;
 
 -- name: alert_states
--- How alerts see what they watch, of one tenant or of all.
+-- What alerts read of the endpoints they watch, of one tenant or of all.
 SELECT subscription_id, tenant_id, trouble, subject_id, is_open, since, revision, notified_at, notify_at
 FROM alert_state WHERE :tenant_id IS NULL OR tenant_id = :tenant_id;
 
 -- name: add_deliveries
--- One delivery for one message to one channel, of a subscription that is still there.
+-- Insert one delivery per message and channel, for a subscription that still exists.
 INSERT INTO delivery (id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
        happened_at, sent_at, status_code, error, snippet, duration_ms)
 SELECT :id, :tenant_id, :subscription_id, :channel, :key, :type, :payload, :status, :attempt, :next_attempt_at,
@@ -36,8 +36,8 @@ WHERE EXISTS (SELECT 1 FROM subscription WHERE id = :subscription_id)
 ON CONFLICT DO NOTHING;
 
 -- name: claim_deliveries
--- Begin due deliveries once more, a few of each receiver: for each one a walk to its first ones. CROSS JOIN keeps the
--- receivers first, and the condition that the partial index has must be there word for word.
+-- Begin attempts at due deliveries, a few per receiver, by a walk to the first of each. CROSS JOIN keeps the receivers
+-- first. The partial index needs its condition word for word.
 -- parameters: now, per_receiver, busy, limit, until, worker
 UPDATE delivery SET attempt = attempt + 1, next_attempt_at = :until, worker = :worker WHERE id IN (
     SELECT due.id FROM subscription CROSS JOIN delivery AS due ON due.id IN (
@@ -49,13 +49,13 @@ RETURNING id, tenant_id, subscription_id, channel, key, type, payload, status, a
        happened_at, sent_at, status_code, error, snippet, duration_ms;
 
 -- name: delivery_begun
--- A delivery whose attempt is still the caller's.
+-- A delivery whose attempt still belongs to the caller.
 SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
        happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
 WHERE id = :id AND attempt = :attempt AND status = 'pending';
 
 -- name: held_deliveries
--- Deliveries whose quiet hours are over. Without INDEXED BY, SQLite prefers an index that saves it the sorting of a few.
+-- Deliveries whose quiet hours have ended. Without INDEXED BY, SQLite prefers an index that saves sorting a few rows.
 SELECT delivery.id, delivery.tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at,
        delivery.created_at, happened_at, sent_at, status_code, error, snippet, duration_ms
 FROM subscription CROSS JOIN delivery INDEXED BY delivery_next ON subscription_id = subscription.id
@@ -70,14 +70,14 @@ SELECT MIN(at) FROM (
     FROM subscription CROSS JOIN (SELECT 'pending' AS status UNION ALL SELECT 'held') AS waiting WHERE enabled = 1);
 
 -- name: overdue_deliveries
--- How many deliveries of each receiver were due before then and have not been sent, and the first of them.
+-- The number of unsent deliveries of each receiver that were due before a time, and the first of them.
 SELECT subscription.id, subscription.name, COUNT(*) AS overdue, MIN(next_attempt_at)
 FROM subscription CROSS JOIN delivery ON subscription_id = subscription.id
 WHERE enabled = 1 AND status IN ('pending', 'held') AND status = 'pending' AND next_attempt_at < :before
 GROUP BY subscription.id, subscription.name ORDER BY overdue DESC LIMIT :limit;
 
 -- name: late_endpoints
--- What is due for longer than it should be and not leased, the most overdue first.
+-- Endpoints that are overdue and not leased, the most overdue first.
 SELECT endpoint.tenant_id, endpoint.id, job_id, claimable_at
 FROM schedule JOIN endpoint USING (id)
 WHERE claimable_at <= :before AND claimable_at IS NOT NULL
@@ -85,10 +85,10 @@ WHERE claimable_at <= :before AND claimable_at IS NOT NULL
 ORDER BY claimable_at, endpoint.id LIMIT :limit;
 
 -- name: sweep_deliveries
--- Deliveries that ended before then, a batch; ids sort by time.
+-- Delete deliveries that ended before a time, one batch; ids sort by time.
 DELETE FROM delivery WHERE rowid IN (
     SELECT rowid FROM delivery WHERE id < :before AND status NOT IN ('pending', 'held') ORDER BY id LIMIT :limit);
 
 -- name: sweep_alert_states
--- What alerts knew of things that have long been well.
+-- Delete the states of alerts that closed long ago.
 DELETE FROM alert_state WHERE is_open = 0 AND COALESCE(notified_at, since) < :before;

@@ -1,6 +1,6 @@
-"""Presence on SQLite: a locked file for each process, in a folder beside the database, and a row that beats.
+"""Presence on SQLite: a locked file for each process, in a folder beside the database, and a row with its heartbeat.
 
-The kernel releases a lock when its process dies. Process ids prove nothing: they are used again, in containers at once.
+The kernel releases a lock when its process dies. Process ids prove nothing: they are reused, in containers immediately.
 """
 
 import fcntl
@@ -30,7 +30,7 @@ class SqlitePresence:
         self._db = database
         self._schedule = schedule
         self._cron = cron
-        # A database in memory belongs to one process, which sees itself alive.
+        # A database in memory belongs to one process, which sees itself as alive.
         self._folder = None if database.path == ":memory:" else Path(f"{database.path}{FOLDER}")
 
     async def appear(self, worker: str) -> None:
@@ -108,7 +108,7 @@ def _is_locked(file: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who look do not find each other
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two checks do not detect each other
     except BlockingIOError:
         return True
     finally:

@@ -33,8 +33,8 @@ _ABOUT_BODY = RESULT_COLUMNS.index("body_type")
 
 
 class _Picked(NamedTuple):
-    """The endpoints to claim and their revisions, if one that could start was left out, if more are due than were read,
-    and if any of those that were read has to wait.
+    """The endpoints to claim and their revisions, whether one that could start was left out, whether more are due than
+    were read, and whether any of those that were read has to wait.
     """
 
     revisions: dict[str, int]
@@ -61,18 +61,18 @@ class SqliteSchedule:
         return self._db.clock.now()
 
     def wake(self) -> None:
-        """Tell a waiting scheduler of this process that a schedule moved."""
+        """Notify a waiting scheduler of this process that a schedule moved."""
         self._changed.set()
 
     def read_windows_again(self) -> None:
-        """Tell this scheduler that maintenance windows changed."""
+        """Notify this scheduler that maintenance windows changed."""
         self._maintenance.forget()
         self.wake()
 
     async def claim_due(
         self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, slow: SlowRoom | None = None
     ) -> ClaimBatch:
-        """One transaction, begun only when something is due. See `ScheduleStore.claim_due`."""
+        """One transaction, begun only if something is due. See `ScheduleStore.claim_due`."""
 
         def work(db: SqliteConnection) -> tuple[ClaimBatch, dict[str, int], list[Endpoint]]:
             now = self._db.clock.now()
@@ -95,19 +95,20 @@ class SqliteSchedule:
             batch = ClaimBatch(now, now, tuple(claims), again_at, picked.more, picked.is_waiting)
             return batch, picked.revisions, rows.endpoints
 
-        # One `now` for both questions: what falls due between two of them would be neither due nor to come.
+        # One `now` for both questions: an endpoint that becomes due between two times would be neither due nor
+        # upcoming.
         now = self._db.clock.now()
         if limit <= 0 or not self._db.look(lambda db: _is_any_due(db, now)):
             return ClaimBatch(now, now, next_due_at=self._db.look(lambda db: _next_due_at(db, now)))
         batch, revisions, endpoints = await self._db.write(work)
         self._cache.keep(revisions, endpoints, written=1)
-        # Only after the commit, up to which writes are queued: the claim's own leases run out too.
+        # Only after the commit, until which writes are queued: the claim's own leases expire too.
         upcoming = None if batch.more else self._db.look(lambda db: _next_due_at(db, batch.now))
         next_due_at = None if batch.more else earliest(upcoming, batch.next_due_at)
         return replace(batch, handed_at=self._db.clock.now(), next_due_at=next_due_at)
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
-        """Settled by what is known of the endpoints before the file is ours; again where it is not so any more."""
+        """Settled with the cached endpoints before the write lock is taken; settled again if they have changed."""
         ids = [each.claim.endpoint.id for each in batch]
         seen, known = self._cache.latest(ids)
         at = self._db.clock.now()
@@ -161,7 +162,7 @@ class SqliteSchedule:
         return await self._db.write(work)
 
     async def wait_for_change(self, timeout_s: float) -> bool:
-        """An event within the process; across processes a look at the file's version, ten times a second."""
+        """An event within the process; across processes a check of the file's version, ten times a second."""
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout_s
         while (left := until - loop.time()) > 0:
@@ -180,7 +181,7 @@ class SqliteSchedule:
         return False
 
     def endpoints_by_id(self, db: SqliteConnection, ids: Sequence[str]) -> list[Endpoint]:
-        """Endpoints as they are, in the caller's transaction."""
+        """Endpoints as stored, in the caller's transaction."""
         return self._endpoints(db, self._lock(db, ids))
 
     def _pick(
@@ -197,7 +198,7 @@ class SqliteSchedule:
                 ends[number] = Place(from_us(rows[-1][3]), rows[-1][6])
         is_backlog = self._windows.looked(now, ends)
         shut = {*rates.shut, *shut_to_slow(slow)}
-        candidates = [Candidate(*row[:5]) for row in due.values() if row[2] not in shut]  # instants as integers
+        candidates = [Candidate(*row[:5]) for row in due.values() if row[2] not in shut]  # times as integers
         busy, slow_busy = _flights(db, candidates, caps, now)
         able = _able(candidates, busy, caps, limit, slow, slow_busy)
         picked = pick(able, busy, caps, limit, slow, slow_busy, rates.starts_left(caps, now))
@@ -209,7 +210,7 @@ class SqliteSchedule:
         return {tenant.id: tenant for tenant in found}
 
     def _lock(self, db: SqliteConnection, ids: Sequence[str]) -> dict[str, int]:
-        """At which revisions these endpoints are, and stay as long as the file is ours."""
+        """The revisions of these endpoints, which cannot change during the write transaction."""
         return dict(db.rows("revisions", encoded(ids)))  # type: ignore[arg-type]  # columns
 
     def _endpoints(self, db: SqliteConnection, revisions: dict[str, int]) -> list[Endpoint]:
@@ -246,7 +247,7 @@ def _able(
     slow: SlowRoom | None,
     slow_busy: dict[str, int],
 ) -> list[Candidate]:
-    """The oldest candidates of each tenant that have room at their host and for their pace; the others take no turn."""
+    """The oldest candidates of each tenant that have room at their host and for their pace; the others are skipped."""
     turns: Counter[str] = Counter()
     able: list[Candidate] = []
     for each in candidates:
@@ -262,12 +263,12 @@ def _able(
 
 
 def _pace_max(not_quick: int, caps: Caps) -> EndpointPace:
-    """The slowest pace that the shares of a tenant's cap still let start."""
+    """The slowest pace that the shares of a tenant's limit still allow to start."""
     return SlowRoom(for_slow(caps.per_tenant) - not_quick, for_new(caps.per_tenant) - not_quick).pace_max
 
 
 def _rates(db: SqliteConnection, caps: Caps, now: datetime) -> HostRates:
-    """What rates leave to hosts; without any, the database is not asked."""
+    """How many starts rates leave to hosts; without rates, the database is not read."""
     if not caps.has_rates:
         return HostRates({})
     return host_rates(caps, {str(host): from_us(at) for host, at in db.rows("host_rates", now)}, now)  # type: ignore[arg-type]  # INTEGER

@@ -66,7 +66,7 @@ class SqliteSession:
         return ids, self._clock.now()
 
     async def notify(self) -> None:
-        """Other processes look at the version of the file."""
+        """Other processes check the version of the file."""
 
     async def only(self, tenant_id: str) -> None:
         """SQLite has no row-level security: every query names its tenant."""
@@ -97,7 +97,7 @@ class SqliteSession:
 
 
 def finish(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end at once; it may await nothing but a session that never suspends."""
+    """Run a coroutine to its end at once; it may only await a session that never suspends."""
     try:
         work.send(None)
     except StopIteration as ended:
@@ -107,5 +107,5 @@ def finish(work: Coroutine[Any, Any, T]) -> T:
 
 
 def refusal(fault: apsw.ConstraintError) -> Exception:
-    """A unique violation, or the fault itself: any other constraint is our own mistake."""
+    """A unique violation, or the error itself: any other constraint is our own mistake."""
     return UniqueViolation(str(fault)) if fault.extendedresult in UNIQUE else fault  # type: ignore[attr-defined]  # in apsw, not in its stubs

@@ -1,4 +1,4 @@
-"""What the ticker and the dispatcher need, on SQLite."""
+"""The store of the ticker and the dispatcher, on SQLite."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -35,7 +35,7 @@ from mainspring.stores.workflow_rows import (
 from mainspring.workflow.audit import TickHead
 from mainspring.workflow.tick import TickRun, pick
 
-BATCH = 500  # turns taken at once, or as many as a moment holds
+BATCH = 500  # turns taken at once, or fewer if the time is up
 
 
 class SqliteTicks:
@@ -186,7 +186,7 @@ def _remove(db: SqliteConnection, ids: Sequence[str]) -> None:
 
 
 def _move(db: SqliteConnection, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int) -> Lead | None:
-    """The compare-and-set of a tick: the lead that follows, or None where another writer was faster."""
+    """Compare and swap a tick: the lead that follows, or None if another writer was first."""
     values = (head.tick, head.sequence, head.hash, later_us(wall, ttl_ms), taken, lead.partition)
     if is_on("no_tick_fence"):
         won = db.run("move_partition_unfenced", *values)

@@ -1,4 +1,4 @@
-"""What the janitor and the watchdog need of an SQLite file alone."""
+"""The part of the janitor's and the watchdog's store that only SQLite has."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ from mainspring.stores.sqlite.connection import PACKAGE, SqliteConnection
 from mainspring.stores.sqlite.database import SqliteDatabase
 from mainspring.stores.upkeep import SqlUpkeepStore
 
-FREE_SHARE = 4  # one page in four may be free: what is deleted in an hour is written again in the next one
+FREE_SHARE = 4  # one page in four may be free: deleted rows are replaced within an hour
 FREE_PAGES = 2_500  # and 10 MB in any case
 
 
@@ -29,7 +29,7 @@ class SqliteUpkeep(SqlUpkeepStore):
         self._file = database
 
     async def sweep(self, keep: Retention, batch: int) -> Swept:
-        """Where nothing is left to remove, the file gives back space, in small steps too."""
+        """Once nothing is left to remove, the file gives back space, in small steps too."""
         swept = await self._file.run_long(partial(self._sweep, keep=keep, batch=batch))
         if swept.done and await self._file.write_much(_give_back):
             return Swept(0, done=False)
@@ -81,7 +81,7 @@ class SqliteUpkeep(SqlUpkeepStore):
 
 
 def _give_back(db: SqliteConnection) -> bool:
-    """Shorten the file by one step if it has many free pages; whether it did."""
+    """Shorten the file by one step if it has many free pages; return whether it did."""
     ((free, pages),) = db.rows("free_pages")
     if int(str(free)) <= max(FREE_PAGES, int(str(pages)) // FREE_SHARE):
         return False

@@ -28,7 +28,7 @@ class ChannelHandler:
             return "failure", {"code": refusal.code, "error": str(refusal)[:ERROR_MAX]}
         except TimeoutError:
             return _doubtful(intent, "timeout", f"the channel took longer than {intent.timeout_ms} ms")
-        except Exception as fault:  # third-party code: how far it came is unknown
+        except Exception as fault:  # third-party code: whether the email was sent is unknown
             return _doubtful(intent, "channel", f"{type(fault).__name__}: {fault}")
         return "success", {"result": _kept(result)}
 

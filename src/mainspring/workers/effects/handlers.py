@@ -155,7 +155,7 @@ def action_of(intent: Intent, allow_ports: frozenset[int]) -> HttpAction:
     wanted = intent.request
     url, connection = str(wanted.get("url", "")), str(wanted.get("connection") or "")
     if not connection:
-        url = check_url(url, allow_ports).url  # with a connection the caller completes and checks it
+        url = check_url(url, allow_ports).url  # with a connection, the caller completes and checks the URL
     given = cast("Mapping[str, str]", wanted.get("headers") or {})
     headers = [Header(name, text) for name, text in given.items()]
     names = {name.lower() for name in given}

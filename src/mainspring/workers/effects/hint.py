@@ -24,7 +24,7 @@ Ending = tuple[str, dict[str, object]]
 class HintHandler:
     """Writes the hint in the transaction that moves the next run; limits and pauses of the endpoint win.
 
-    A hint that a person set stays: the step then fails, and the endpoint records the refusal. In the modes `ask`,
+    A hint that a person set is kept: the step then fails, and the endpoint records the refusal. In the modes `ask`,
     `shadow` and `off` of the endpoint nothing changes: the step succeeds with a note, and `ask` stores a proposal.
     """
 

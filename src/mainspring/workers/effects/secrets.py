@@ -1,4 +1,4 @@
-"""Open and seal the secrets of workflow steps: the one place that sees them, around one call."""
+"""Decrypt and encrypt the secrets of workflow steps: the one place that reads them, around one call."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -23,7 +23,7 @@ class StepSecrets:
         self._vault = vault
 
     def opened(self, intent: Intent) -> tuple[dict[str, object], tuple[str, ...]]:
-        """The request with the secrets that its document names, and their values. Raises Misconfigured."""
+        """The request with the decrypted secrets that its document names, and their values. Raises Misconfigured."""
         allowed = cast("list[str]", intent.request.get("opens") or [])
         if not allowed:
             return intent.request, ()
@@ -49,7 +49,7 @@ class StepSecrets:
 
     def sealed(self, intent: Intent, outcome: Outcome, result: dict[str, object]) -> dict[str, object]:
         """The result with references in place of the secrets that the step obtains. Raises InvalidInput if the
-        response does not have one.
+        response has no such secret.
         """
         sources = cast("Mapping[str, str]", intent.request.get("secrets") or {})
         if not sources:

@@ -73,7 +73,7 @@ export function PauseForm({ endpoint, close }: { endpoint: Endpoint; close: () =
           <PauseEnd set={setEnd} error={fault && !fault.of("reason") ? fault.message : undefined} />
           <TextInput
             label="Reason"
-            description="Shown to anyone who looks at this endpoint."
+            description="Shown to everyone who opens this endpoint."
             value={reason}
             onChange={(event) => setReason(event.currentTarget.value)}
             error={fault?.of("reason")}

@@ -83,7 +83,7 @@ function hinted(endpoint: Endpoint): Change[] {
     `every ${duration(every.interval_ms)}`
   ) : (
     <span>
-      once more, <When at={once?.next_run_at} />
+      one more run, <When at={once?.next_run_at} />
     </span>
   );
   return [{ endpoint, runs, until: <When at={hint.expires_at} />, author: hint.author, reason: hint.reason }];

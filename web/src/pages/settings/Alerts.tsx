@@ -230,7 +230,7 @@ function TestAlert({ alert, close }: { alert: Alert; close: () => void }) {
   return (
     <Dialog onClose={close} title={`Test ${alert.name}`} size="lg">
       <Stack>
-        <Text size="sm">A test message goes now, whatever the hour, to {alert.to.join(", ")}.</Text>
+        <Text size="sm">A test message is sent now, even in quiet hours, to {alert.to.join(", ")}.</Text>
         {test.error ? <Failed fault={test.error} /> : null}
         {test.data?.ways.map((way) => (
           <Box

@@ -1,4 +1,4 @@
--- The schedule, its history and its surroundings. Text that is compared or sorted uses the C collation: exact and fast.
+-- The schedule, its history and related data. Text that is compared or sorted uses the C collation: exact and fast.
 CREATE TABLE installation (
     key   text COLLATE "C" PRIMARY KEY,
     value text COLLATE "C" NOT NULL
@@ -21,7 +21,7 @@ CREATE TABLE signing_key (
 );
 CREATE INDEX signing_key_by_tenant ON signing_key (tenant_id, created_at);
 
--- One row per worker, so that two workers never wait for each other to count.
+-- One row per worker, so that workers never wait for each other to count.
 CREATE TABLE usage (
     tenant_id text COLLATE "C" NOT NULL,
     month     text COLLATE "C" NOT NULL,
@@ -74,10 +74,10 @@ CREATE TABLE endpoint (
 CREATE UNIQUE INDEX endpoint_by_name ON endpoint (tenant_id, name) WHERE archived_at IS NULL;
 CREATE INDEX endpoint_by_job ON endpoint (job_id, name, id);
 CREATE INDEX endpoint_archived ON endpoint (tenant_id, name, id) WHERE archived_at IS NOT NULL;
--- What a model may look at by its own description, without going through all that has none.
+-- Endpoints that a model may analyse because they have a description, without a scan of all others.
 CREATE INDEX endpoint_described ON endpoint (id, job_id) WHERE description <> '' AND archived_at IS NULL;
 
--- What changes with every run, apart from what a user wrote: rows that are rewritten all day stay short.
+-- State that changes with every run, apart from the configuration: rows that are rewritten all day stay short.
 CREATE TABLE schedule (
     id        text COLLATE "C" PRIMARY KEY REFERENCES endpoint (id) ON DELETE CASCADE,
     tenant_id text COLLATE "C" NOT NULL,
@@ -117,7 +117,7 @@ CREATE TABLE schedule (
     last_status text COLLATE "C" NOT NULL,
     lot         int GENERATED ALWAYS AS (hashtext(id)) STORED,  -- the order of those that are due at the same instant
 
-    -- When a worker may reach for it: when its lease is over, or when it is due or asked for.
+    -- When a worker may claim it: when its lease ends, or when it is due or a run is requested.
     claimable_at timestamptz GENERATED ALWAYS AS
         (COALESCE(lease_until, LEAST(manual_at, next_run_at))) STORED,
     hint_expires_at timestamptz GENERATED ALWAYS AS
@@ -140,8 +140,8 @@ CREATE INDEX schedule_leased ON schedule (tenant_id) WHERE lease_until IS NOT NU
 CREATE INDEX schedule_flight ON schedule (host) WHERE lease_until IS NOT NULL;
 CREATE INDEX schedule_hinted ON schedule (hint_expires_at) WHERE hint_expires_at IS NOT NULL;
 
--- Runs are partitioned by their ids, which begin with the time: a run is looked up in one partition, and a partition past
--- its retention is dropped. Partitions are tables with room to end a run in the page it started in; see `make_partition`.
+-- Runs are partitioned by their ids, which begin with the time: a run is looked up in one partition, and a partition
+-- past its retention is dropped. Partitions have room to end a run in the page it started in; see `make_partition`.
 CREATE TABLE run (
     id           text COLLATE "C" NOT NULL,
     tenant_id    text COLLATE "C" NOT NULL,
@@ -185,12 +185,12 @@ CREATE TABLE event (
 ) PARTITION BY RANGE (seq);
 ALTER SEQUENCE event_seq_seq OWNED BY event.seq;
 CREATE INDEX event_by_tenant ON event (tenant_id, seq);
--- What rules would have done in shadow mode, without going through everything else that happened.
+-- What rules would have done in shadow mode, without a scan of all other events.
 CREATE INDEX event_in_shadow ON event (tenant_id, seq) WHERE strpos(events, '"shadow":true') > 0;
 
 -- The writer holds a shared advisory lock until its transaction ends. The key is the newest number at that time: the
--- numbers of its rows are greater. A trigger for the statement runs before the first number is drawn, whoever inserts.
--- One lock is enough for a transaction, and a bulk of statements must not fill the server's table of locks.
+-- numbers of its rows are greater. A trigger for the statement runs before the first number is drawn, for every insert.
+-- One lock is enough for a transaction, so that many statements do not fill the server's table of locks.
 CREATE FUNCTION mark_event_writer() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF COALESCE(current_setting('mainspring.writes_events', true), '') = '' THEN
@@ -202,8 +202,8 @@ BEGIN
 END $$;
 CREATE TRIGGER event_writers BEFORE INSERT ON event FOR EACH STATEMENT EXECUTE FUNCTION mark_event_writer();
 
--- Which writers have not ended: their processes, and the number that every row of theirs is beyond. A key is the low
--- 32 bits of that number, which lies within 2^31 of the newest one, on either side: it may have been read later.
+-- Open writers of events: their processes, and a number that all of their rows exceed. A key is the low 32 bits of that
+-- number, which is within 2^31 of the newest one, on either side: it may have been read later.
 CREATE FUNCTION event_writers(newest bigint) RETURNS TABLE (pid int, virtualtransaction text, beyond bigint)
 VOLATILE LANGUAGE sql AS $$
     SELECT pid, virtualtransaction, newest - ((newest - objid::bigint + 2147483648) & 4294967295) + 2147483648
@@ -211,8 +211,8 @@ VOLATILE LANGUAGE sql AS $$
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 $$;
 
--- Up to which number every event has been committed or never will be. First the newest number, then the writers: who
--- drew a number up to it had marked itself before. A statement that begins after this has returned sees all of them.
+-- The number up to which every event has been committed or never will be. First the newest number, then the writers: a
+-- writer marks itself before it draws a number. A statement that begins after this has returned sees all of them.
 CREATE FUNCTION event_horizon() RETURNS bigint VOLATILE LANGUAGE plpgsql AS $$
 DECLARE
     newest bigint;
@@ -221,7 +221,7 @@ BEGIN
     RETURN LEAST(newest, (SELECT MIN(beyond) FROM event_writers(newest)));
 END $$;
 
--- Which processes are alive: one row for each kind of work that a process does.
+-- Live processes: one row for each kind of work that a process does.
 CREATE TABLE worker (
     id         text COLLATE "C" NOT NULL,
     kind       text COLLATE "C" NOT NULL,
@@ -231,7 +231,7 @@ CREATE TABLE worker (
     PRIMARY KEY (id, kind)
 ) WITH (fillfactor = 50);  -- rewritten every second
 
--- What was noticed about the clock.
+-- Detected steps and differences of clocks.
 CREATE TABLE clock_report (
     id      text COLLATE "C" PRIMARY KEY,
     at      timestamptz NOT NULL,
@@ -242,7 +242,7 @@ CREATE TABLE clock_report (
 );
 CREATE INDEX clock_report_by_time ON clock_report (at);
 
--- From which tick on a partition counts from another instant than before; only where its clock was repaired.
+-- From which tick on a partition counts from another time than before; only for partitions whose clock was repaired.
 CREATE TABLE partition_zero (
     partition bigint NOT NULL,
     from_tick bigint NOT NULL,
@@ -250,13 +250,13 @@ CREATE TABLE partition_zero (
     PRIMARY KEY (partition, from_tick)
 );
 
--- Up to when the starts of a host that has a rate are paid for; see domain/schedule/host_limit.py.
+-- Up to when the starts of a host with a rate are paid for; see domain/schedule/host_limit.py.
 CREATE TABLE host_rate (
     host       text COLLATE "C" PRIMARY KEY,
     paid_until timestamptz NOT NULL
 );
 
--- How many more runs of a tenant may start, by the cap (NULL: it need not be counted) and by the quota of the month.
+-- How many more runs of a tenant may start, by the limit (NULL: need not be counted) and by the quota of the month.
 CREATE FUNCTION tenant_room(tenant_id text, per_tenant bigint, seen_at timestamptz, quota bigint, this_month text)
 RETURNS bigint VOLATILE LANGUAGE sql AS $$
     SELECT LEAST(
@@ -267,13 +267,13 @@ RETURNS bigint VOLATILE LANGUAGE sql AS $$
             SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = $1 AND month = $5) END)
 $$;
 
--- Whether a claim that was decided without the claim lock (`turn`) may be written: what it read is at most two seconds
--- old, and caps and quotas still have room. The function takes locks for the rest of the transaction and counts again:
--- a function that may write sees what was committed until it is called, while the statement that calls it sees only
--- what was committed when it began.
--- The claim lock is shared: claims under it alone exclude all others. The lanes of the hosts are its own, so caps of hosts
--- hold. A tenant crosses lanes. It is shared by as many workers as there are (`shares`): each may take that part of what is
--- left, and who takes more has the tenant alone.
+-- Whether a claim that was decided without the claim lock (`turn`) may be written: the data it read is at most two
+-- seconds old, and limits and quotas still have room. The function takes locks for the rest of the transaction and
+-- counts again: a volatile function sees what was committed before it is called, the statement that calls it only what
+-- was committed before the statement began. The claim lock is shared: a claim under the exclusive lock excludes all
+-- others. The lanes of the hosts are locked exclusively, so limits of hosts hold. A tenant spans lanes, and the workers
+-- (`shares`) share it: each may take an equal part of the remaining runs, and a worker that takes more locks the tenant
+-- exclusively.
 CREATE FUNCTION claims_fit(turn bigint, lane_class int, at timestamptz, seen_at timestamptz, this_month text, tenants text[],
                            hosts text[], lanes int[], host_caps bigint[], per_tenant bigint, shares bigint)
 RETURNS boolean VOLATILE LANGUAGE plpgsql AS $$
@@ -314,7 +314,7 @@ BEGIN
     RETURN true;
 END $$;
 
--- People and their places in tenants, what proves who they are, and the audit trail.
+-- Users and their memberships, credentials, and the audit trail.
 CREATE TABLE account (
     id            text COLLATE "C" PRIMARY KEY,
     email         text COLLATE "C" NOT NULL UNIQUE,
@@ -324,10 +324,10 @@ CREATE TABLE account (
     disabled_at   timestamptz,
     subject       text COLLATE "C" NOT NULL,  -- who this is at the OIDC issuer
     password_hash text COLLATE "C" NOT NULL,   -- '': has none
-    -- What proved that the address belongs to the person who uses the account: '' nothing yet, 'email', 'sso',
-    -- 'operator', or 'tenant:<id>' where only a link of that tenant set the password.
+    -- What proved that the address belongs to the user of the account: '' nothing yet, 'email', 'sso', 'operator', or
+    -- 'tenant:<id>' if only a link of that tenant set the password.
     proof         text COLLATE "C" NOT NULL DEFAULT '',
-    -- The tenant that requests act in which name none; '': the one that the user joined first.
+    -- The tenant of requests that name none; '': the tenant that the user joined first.
     home          text COLLATE "C" NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX account_by_subject ON account (subject) WHERE subject <> '';
@@ -369,7 +369,7 @@ CREATE TABLE session (
 CREATE INDEX session_by_account ON session (account_id);
 CREATE INDEX session_by_end ON session (expires_at);
 
--- Ways in that open once. account_id '': for the first owner, who does not exist yet.
+-- One-time links. account_id '': for the first owner, who does not exist yet.
 CREATE TABLE link (
     token_hash text COLLATE "C" PRIMARY KEY,
     account_id text COLLATE "C" NOT NULL,
@@ -377,7 +377,7 @@ CREATE TABLE link (
 );
 CREATE INDEX link_by_account ON link (account_id);
 
--- How far ahead of the clock a bucket of attempts is filled, in microseconds since 1970 in both databases.
+-- The level of a rate-limit bucket, as a time ahead of the clock, in microseconds since 1970 in both databases.
 CREATE TABLE attempt (
     bucket  text COLLATE "C" PRIMARY KEY,
     free_us bigint NOT NULL
@@ -411,7 +411,7 @@ CREATE TABLE audit_head (
     seal      text COLLATE "C" NOT NULL
 );
 
--- Places in tenants that were offered to an address and not accepted yet.
+-- Invitations to tenants that are not accepted yet.
 CREATE TABLE invitation (
     tenant_id  text COLLATE "C" NOT NULL REFERENCES tenant (id),
     email      text COLLATE "C" NOT NULL,
@@ -424,7 +424,7 @@ CREATE TABLE invitation (
     PRIMARY KEY (tenant_id, email)
 );
 
--- A user's second factor: a secret shared with an app that shows codes. last_step: the newest code that was used.
+-- A user's second factor: a secret shared with an authenticator app. last_step: the newest code that was used.
 CREATE TABLE second_factor (
     account_id   text COLLATE "C" PRIMARY KEY REFERENCES account (id),
     sealed       text COLLATE "C" NOT NULL,
@@ -447,7 +447,7 @@ CREATE TABLE passkey (
 );
 CREATE INDEX passkey_by_account ON passkey (account_id, created_at);
 
--- What devices are asked to sign: each once, within minutes.
+-- Challenges for devices to sign: each once, within minutes.
 CREATE TABLE challenge (
     id         text COLLATE "C" PRIMARY KEY,
     ceremony   text COLLATE "C" NOT NULL,
@@ -457,8 +457,8 @@ CREATE TABLE challenge (
 );
 CREATE INDEX challenge_by_end ON challenge (expires_at);
 
--- Answers that are given again when a request is sent again under the same Idempotency-Key. Sealed: an answer may hold
--- a key that is shown once. No answer yet: the first request is still at work, until its claim ends.
+-- Stored responses for requests that are sent again under the same Idempotency-Key. Encrypted, because a response may
+-- contain a key that is shown once. No response yet: the first request is in progress, until its claim ends.
 CREATE TABLE answer (
     tenant_id     text COLLATE "C" NOT NULL,
     actor         text COLLATE "C" NOT NULL,
@@ -471,7 +471,7 @@ CREATE TABLE answer (
 );
 CREATE INDEX answer_by_expiry ON answer (expires_at);
 
--- Who is told of what, what is on its way to them, and how far the events have been taken in.
+-- Subscriptions, the deliveries to them, and the position in the events.
 CREATE TABLE subscription (
     id              text COLLATE "C" PRIMARY KEY,
     tenant_id       text COLLATE "C" NOT NULL REFERENCES tenant (id),
@@ -490,7 +490,7 @@ CREATE TABLE subscription (
     UNIQUE (tenant_id, kind, name)
 );
 
--- One row for one message to one receiver, whoever makes it and however often it is sent.
+-- One row per message and receiver, for all of its attempts.
 CREATE TABLE delivery (
     id              text COLLATE "C" PRIMARY KEY,
     tenant_id       text COLLATE "C" NOT NULL,
@@ -512,7 +512,7 @@ CREATE TABLE delivery (
     worker          text COLLATE "C" NOT NULL DEFAULT '',  -- the notifier that sends it; another takes over if it dies
     UNIQUE (subscription_id, channel, key)
 );
--- What a receiver gets next, however many deliveries wait for others, and however many were delivered.
+-- The next delivery of each receiver, without a scan of the deliveries of others or of delivered ones.
 CREATE INDEX delivery_next ON delivery (subscription_id, status, next_attempt_at, id)
     WHERE status IN ('pending', 'held');
 CREATE INDEX delivery_by_worker ON delivery (worker) WHERE worker <> '';
@@ -532,20 +532,20 @@ CREATE TABLE alert_state (
     PRIMARY KEY (subscription_id, trouble, subject_id)
 );
 
--- One row: the cursor of the last event that was taken in.
+-- One row: the cursor of the last event that was processed.
 CREATE TABLE outbox_position (
     id     bigint PRIMARY KEY CHECK (id = 1),
     cursor text COLLATE "C" NOT NULL
 );
 
--- What a watch reported last, so that the next process knows what to take back.
+-- The last report of a watch, so that the next process can report a recovery.
 CREATE TABLE watch_report (
     name     text COLLATE "C" PRIMARY KEY,
     reported text COLLATE "C" NOT NULL
 );
 
--- Workflows: versions, executions and their logs, what arrives, what is to be sent, and the ticks of each partition.
--- Instants are microseconds since 1970 (..._us): they stand beside what is hashed, and only the ticker compares them.
+-- Workflows: versions, executions and their logs, arrivals, effects, and the ticks of each partition.
+-- Times are microseconds since 1970 (..._us): they are stored with hashed data, and only the ticker compares them.
 CREATE TABLE workflow_version (
     tenant_id  text COLLATE "C" NOT NULL,
     name       text COLLATE "C" NOT NULL,
@@ -557,7 +557,7 @@ CREATE TABLE workflow_version (
     PRIMARY KEY (tenant_id, name, version)
 );
 
--- One writer each: whoever leads holds the lease, and every tick compares and sets (epoch, tick).
+-- Each has one writer: the leader holds the lease, and every tick compares and swaps (epoch, tick).
 CREATE TABLE workflow_partition (
     partition      bigint PRIMARY KEY CHECK (partition >= 0),
     zero_us        bigint NOT NULL,
@@ -600,7 +600,7 @@ CREATE INDEX execution_ended ON execution (partition, ended_us) WHERE ended_us I
 -- Executions that wait for a person.
 CREATE INDEX execution_in_need ON execution (tenant_id, id) WHERE status IN ('failed', 'paused');
 
--- The executions that are ready, apart from their rows: a tick that moves one writes no other index again.
+-- Ready executions, apart from their rows: a tick that moves an execution writes no other index.
 CREATE TABLE execution_ready (
     partition    bigint NOT NULL,
     tick         bigint NOT NULL,
@@ -632,7 +632,7 @@ CREATE TABLE execution_entry (
     PRIMARY KEY (execution_id, number)
 );
 
--- What reached an execution. The writer of its partition numbers it when it takes it.
+-- Arrivals of an execution. The writer of its partition numbers each when it processes it.
 CREATE TABLE execution_arrival (
     execution_id text COLLATE "C" NOT NULL,
     id           text COLLATE "C" NOT NULL,
@@ -694,7 +694,7 @@ CREATE TABLE workflow_checkpoint (
     PRIMARY KEY (partition, sequence)
 );
 
--- Workflows that nobody may start any more. Their versions stay, for the executions that run and for those that ended.
+-- Archived workflows, which cannot be started. Their versions stay, for running and finished executions.
 CREATE TABLE archived_workflow (
     tenant_id   text COLLATE "C" NOT NULL,
     name        text COLLATE "C" NOT NULL,
@@ -702,7 +702,7 @@ CREATE TABLE archived_workflow (
     PRIMARY KEY (tenant_id, name)
 );
 
--- Which configuration source describes a workflow; no row: none.
+-- The configuration source that describes a workflow; no row: none.
 CREATE TABLE workflow_source (
     tenant_id text COLLATE "C" NOT NULL REFERENCES tenant (id),
     name      text COLLATE "C" NOT NULL,
@@ -710,13 +710,13 @@ CREATE TABLE workflow_source (
     PRIMARY KEY (tenant_id, name)
 );
 
--- How far the events were searched for what starts executions.
+-- The position in the events of the trigger worker.
 CREATE TABLE trigger_position (
     id     INTEGER PRIMARY KEY CHECK (id = 1),
     cursor text COLLATE "C" NOT NULL
 );
 
--- What the planner keeps: rules and what they remember, how far it has read, who it may act for, and its sessions.
+-- Data of the planner: rules and what they remember, its position in the events, its modes, and model sessions.
 CREATE TABLE rule (
     id          text COLLATE "C" PRIMARY KEY,
     tenant_id   text COLLATE "C" NOT NULL REFERENCES tenant (id),
@@ -742,7 +742,7 @@ CREATE TABLE rule_state (
     PRIMARY KEY (rule_id, endpoint_id)
 );
 
--- Up to which event every finished run has been judged; moved only by whoever read from where it stands.
+-- The event up to which every finished run has been judged; moved by compare and swap.
 CREATE TABLE planner_cursor (
     name   text COLLATE "C" PRIMARY KEY,
     cursor text COLLATE "C" NOT NULL
@@ -753,7 +753,7 @@ CREATE TABLE planner_mode (
     mode  text COLLATE "C" NOT NULL CHECK (mode IN ('live', 'ask', 'shadow', 'off'))
 );
 
--- When a model looks at an endpoint again, and who does so now.
+-- When an endpoint is due for the next model session, and which worker has leased it.
 CREATE TABLE analysis (
     endpoint_id      text COLLATE "C" PRIMARY KEY REFERENCES endpoint (id) ON DELETE CASCADE,
     tenant_id        text COLLATE "C" NOT NULL,
@@ -792,7 +792,7 @@ CREATE TABLE token_usage (
     PRIMARY KEY (tenant_id, month)
 );
 
--- What advice would do in mode `ask`, until a person decides or it expires.
+-- What advice proposed in mode `ask`, until a person decides or it expires.
 CREATE TABLE proposal (
     id          text COLLATE "C" PRIMARY KEY,
     tenant_id   text COLLATE "C" NOT NULL REFERENCES tenant (id),
@@ -829,15 +829,15 @@ BEGIN
                    TG_TABLE_NAME, TG_ARGV[0]);
     RETURN NULL;
 END $$;
--- What every write is told in a database that an installation has left.
+-- The error for every write in a database that an installation has left.
 CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION USING ERRCODE = 'MS001', MESSAGE = (SELECT value FROM installation WHERE key = 'moved_to');
 END $$;
 
--- Who may be seen: nobody while mainspring.tenant is not set, all at '*' (the workers), else that tenant. Through a
--- subquery, so that it is looked up once for a statement and not for every row; as a CASE, which nobody takes for a
--- filter that leaves one row in two hundred and plans accordingly. FORCE: the owner is who we are.
+-- Which rows are visible: none while mainspring.tenant is not set, all at '*' (the workers), otherwise those of that
+-- tenant. The setting is read in a subquery, once per statement instead of once per row. CASE, because the planner
+-- would estimate that a plain condition leaves one row in two hundred. FORCE, because we connect as the owner.
 CREATE FUNCTION guard_table(name text, condition text) RETURNS void LANGUAGE plpgsql AS
 $$ BEGIN
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
@@ -845,7 +845,7 @@ $$ BEGIN
     EXECUTE format('CREATE POLICY one_tenant ON %I USING (%s)', name, condition);
 END $$;
 
--- Every table with a tenant_id that has no policy yet; runs again after every later migration.
+-- Guard every table with a tenant_id that has no policy yet; runs again after every later migration.
 CREATE FUNCTION guard_tenants() RETURNS void LANGUAGE plpgsql AS
 $$ DECLARE
     found record;
@@ -860,8 +860,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Runs and events are partitioned. This lists their partitions with the bounds of their keys. `is_leaving`: its removal has
--- begun; without bounds it is a table of its own already.
+-- Runs and events are partitioned. This lists their partitions with the bounds of their keys. `is_leaving`: it is being
+-- removed; without bounds it is detached already.
 CREATE VIEW history_partition AS
 SELECT split_part(relname, '_', 1) AS parent, relname::text AS name, bound[1] COLLATE "C" AS first,
        bound[2] COLLATE "C" AS upto, COALESCE(inhdetachpending, true) AS is_leaving
@@ -876,8 +876,8 @@ $$ SELECT 'run_' || lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 1
 CREATE FUNCTION run_id_time(id text) RETURNS timestamptz IMMUTABLE LANGUAGE sql AS
 $$ SELECT timestamptz 'epoch' + ('x0000' || substr(id, 5, 12))::bit(64)::bigint * interval '1 millisecond' $$;
 
--- Make a table and attach it when it is complete: that stops nobody who reads or writes the other partitions. Its policy
--- is the one of its parent, for those who name the partition.
+-- Create a table and attach it when it is complete: readers and writers of the other partitions do not wait for that.
+-- Its policy is that of its parent, for statements that name the partition.
 CREATE FUNCTION make_partition(parent text, name text, first text, upto text, options text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -886,8 +886,8 @@ BEGIN
     EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, first, upto);
 END $$;
 
--- The functions below act for the owner of the tables, because whoever inserts runs, or removes old ones, need not own
--- them. Make the partitions of runs that are missing in `count` times `width` from `at` on, around those that exist. Pages
+-- The functions below run as the owner of the tables, because a process that inserts runs or removes old ones need not
+-- own them. Create the missing partitions of runs in `count` times `width` from `at` on, around those that exist. Pages
 -- have room to end a run where it started.
 CREATE FUNCTION make_run_partitions(at timestamptz, width interval, count bigint) RETURNS void
 SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE plpgsql AS $$
@@ -910,7 +910,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- Make the partition that the newest event is in and the two after it, where they are missing.
+-- Create the partition of the newest event and the two after it, if they are missing.
 CREATE FUNCTION make_event_partitions() RETURNS void
 SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE plpgsql AS $$
 BEGIN
@@ -921,9 +921,9 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM history_partition WHERE name = 'event_' || number);
 END $$;
 
--- Continue the numbers of events in the next partition; returns whether it did. It does not while the numbers would come
--- there by themselves at any moment, or while a transaction is open that wrote events before the present partition began:
--- readers know the numbers of open transactions within 2^31 (`event_writers`).
+-- Continue the numbers of events in the next partition; returns whether it did. Returns false while the numbers are
+-- about to reach that partition anyway, or while a transaction is open that wrote events before the present partition
+-- began: readers know the numbers of open transactions within 2^31 (`event_writers`).
 CREATE FUNCTION begin_event_partition() RETURNS boolean
 SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE plpgsql AS $$
 DECLARE
@@ -938,7 +938,7 @@ BEGIN
     RETURN true;
 END $$;
 
--- Remove a partition. The lock is waited for so briefly because whoever comes after a waiting DROP waits with it.
+-- Remove a partition. The lock timeout is short because all statements after a waiting DROP wait with it.
 CREATE FUNCTION drop_partition(partition_name text) RETURNS void
 SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '50ms' LANGUAGE plpgsql AS $$
 BEGIN
@@ -957,7 +957,7 @@ END $$;
 SELECT guard_tenants();
 SELECT make_event_partitions();
 SELECT guard_table('tenant', '(SELECT NULLIF(current_setting(''mainspring.tenant'', true), '''')) IN (''*'', id)');
--- What belongs to a row that is guarded is visible to whom that row is visible.
+-- Rows that belong to a guarded row are visible to the same users as that row.
 SELECT guard_table('execution_arrival', '(SELECT current_setting(''mainspring.tenant'', true)) = ''*'' OR EXISTS (SELECT FROM execution WHERE id = execution_id)');
 SELECT guard_table('rule_state', '(SELECT current_setting(''mainspring.tenant'', true)) = ''*'' OR EXISTS (SELECT FROM rule WHERE id = rule_id)');
 SELECT guard_table('execution_entry', '(SELECT current_setting(''mainspring.tenant'', true)) = ''*'' OR EXISTS (SELECT FROM execution WHERE id = execution_id)');

@@ -3,7 +3,7 @@ ALTER TABLE endpoint ADD COLUMN retry text COLLATE "C" NOT NULL DEFAULT '';  -- 
 ALTER TABLE endpoint ADD COLUMN confirm text COLLATE "C";
 ALTER TABLE schedule ADD COLUMN failed_attempts bigint NOT NULL DEFAULT 0;
 
--- Two lists of allowed words grow by one. NOT VALID: what is stored keeps the shorter list, so nothing is read.
+-- Two lists of allowed words grow by one. NOT VALID: existing rows are not read, because they satisfy the shorter list.
 ALTER TABLE endpoint DROP CONSTRAINT endpoint_backoff_check,
     ADD CONSTRAINT endpoint_backoff_check CHECK (backoff IN ('default', 'monitor', 'none')) NOT VALID;
 ALTER TABLE run DROP CONSTRAINT run_status_check,

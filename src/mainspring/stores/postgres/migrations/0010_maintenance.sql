@@ -21,7 +21,7 @@ CREATE TABLE maintenance_window (
         OR (cron = '' AND duration_ms IS NULL AND starts_at < ends_at))
 );
 
--- One row: grows with every change of a window.
+-- One row: a version that grows with every change of a window.
 CREATE TABLE maintenance_revision (
     id       bigint PRIMARY KEY CHECK (id = 1),
     revision bigint NOT NULL

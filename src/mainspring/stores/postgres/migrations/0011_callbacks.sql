@@ -1,2 +1,2 @@
--- A run that its target accepted and that a callback ends: since when, until when, and its progress. JSON; '': none.
+-- A run that its target accepted and that a callback ends: its start, its deadline, and its progress. JSON; '': none.
 ALTER TABLE schedule ADD COLUMN waiting text COLLATE "C" NOT NULL DEFAULT '';

@@ -1,4 +1,4 @@
--- The schedule, its history and its surroundings. Instants are microseconds since 1970, UTC.
+-- The schedule, its history and related data. Times are microseconds since 1970, UTC.
 CREATE TABLE installation (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -21,7 +21,7 @@ CREATE TABLE signing_key (
 ) STRICT;
 CREATE INDEX signing_key_by_tenant ON signing_key (tenant_id, created_at);
 
--- One row per worker, so that two workers never wait for each other to count.
+-- One row per worker, so that workers never wait for each other to count.
 CREATE TABLE usage (
     tenant_id TEXT NOT NULL,
     month     TEXT NOT NULL,
@@ -74,10 +74,10 @@ CREATE TABLE endpoint (
 CREATE UNIQUE INDEX endpoint_by_name ON endpoint (tenant_id, name) WHERE archived_at IS NULL;
 CREATE INDEX endpoint_by_job ON endpoint (job_id, name, id);
 CREATE INDEX endpoint_archived ON endpoint (tenant_id, name, id) WHERE archived_at IS NOT NULL;
--- What a model may look at by its own description, without going through all that has none.
+-- Endpoints that a model may analyse because they have a description, without a scan of all others.
 CREATE INDEX endpoint_described ON endpoint (id, job_id) WHERE description <> '' AND archived_at IS NULL;
 
--- What changes with every run, apart from what a user wrote: rows that are rewritten all day stay short.
+-- State that changes with every run, apart from the configuration: rows that are rewritten all day stay short.
 CREATE TABLE schedule (
     id        TEXT PRIMARY KEY REFERENCES endpoint (id) ON DELETE CASCADE,
     tenant_id TEXT NOT NULL,
@@ -116,7 +116,7 @@ CREATE TABLE schedule (
     last_run_at INTEGER,
     last_status TEXT NOT NULL,
 
-    -- When a worker may reach for it: when its lease is over, or when it is due or asked for.
+    -- When a worker may claim it: when its lease ends, or when it is due or a run is requested.
     claimable_at INTEGER GENERATED ALWAYS AS
         (COALESCE(lease_until, MIN(manual_at, next_run_at), manual_at, next_run_at)) VIRTUAL,
     hint_expires_at INTEGER GENERATED ALWAYS AS
@@ -177,10 +177,10 @@ CREATE TABLE event (
     events    TEXT NOT NULL
 ) STRICT;
 CREATE INDEX event_by_tenant ON event (tenant_id, seq);
--- What rules would have done in shadow mode, without going through everything else that happened.
+-- What rules would have done in shadow mode, without a scan of all other events.
 CREATE INDEX event_in_shadow ON event (tenant_id, seq) WHERE instr(events, '"shadow":true') > 0;
 
--- Which processes are alive: one row for each kind of work that a process does.
+-- Live processes: one row for each kind of work that a process does.
 CREATE TABLE worker (
     id         TEXT NOT NULL,
     kind       TEXT NOT NULL,
@@ -190,7 +190,7 @@ CREATE TABLE worker (
     PRIMARY KEY (id, kind)
 ) STRICT, WITHOUT ROWID;
 
--- What was noticed about the clock.
+-- Detected steps and differences of clocks.
 CREATE TABLE clock_report (
     id      TEXT PRIMARY KEY,
     at      INTEGER NOT NULL,
@@ -201,7 +201,7 @@ CREATE TABLE clock_report (
 ) STRICT;
 CREATE INDEX clock_report_by_time ON clock_report (at);
 
--- From which tick on a partition counts from another instant than before; only where its clock was repaired.
+-- From which tick on a partition counts from another time than before; only for partitions whose clock was repaired.
 CREATE TABLE partition_zero (
     partition INTEGER NOT NULL,
     from_tick INTEGER NOT NULL,
@@ -209,13 +209,13 @@ CREATE TABLE partition_zero (
     PRIMARY KEY (partition, from_tick)
 ) STRICT;
 
--- Up to when the starts of a host that has a rate are paid for; see domain/schedule/host_limit.py.
+-- Up to when the starts of a host with a rate are paid for; see domain/schedule/host_limit.py.
 CREATE TABLE host_rate (
     host       TEXT PRIMARY KEY,
     paid_until INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 
--- People and their places in tenants, what proves who they are, and the audit trail. Instants are microseconds, UTC.
+-- Users and their memberships, credentials, and the audit trail. Times are microseconds, UTC.
 CREATE TABLE account (
     id            TEXT PRIMARY KEY,
     email         TEXT NOT NULL UNIQUE,
@@ -225,10 +225,10 @@ CREATE TABLE account (
     disabled_at   INTEGER,
     subject       TEXT NOT NULL,  -- who this is at the OIDC issuer
     password_hash TEXT NOT NULL,   -- '': has none
-    -- What proved that the address belongs to the person who uses the account: '' nothing yet, 'email', 'sso',
-    -- 'operator', or 'tenant:<id>' where only a link of that tenant set the password.
+    -- What proved that the address belongs to the user of the account: '' nothing yet, 'email', 'sso', 'operator', or
+    -- 'tenant:<id>' if only a link of that tenant set the password.
     proof         TEXT NOT NULL DEFAULT '',
-    -- The tenant that requests act in which name none; '': the one that the user joined first.
+    -- The tenant of requests that name none; '': the tenant that the user joined first.
     home          TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE UNIQUE INDEX account_by_subject ON account (subject) WHERE subject <> '';
@@ -270,7 +270,7 @@ CREATE TABLE session (
 CREATE INDEX session_by_account ON session (account_id);
 CREATE INDEX session_by_end ON session (expires_at);
 
--- Ways in that open once. account_id '': for the first owner, who does not exist yet.
+-- One-time links. account_id '': for the first owner, who does not exist yet.
 CREATE TABLE link (
     token_hash TEXT PRIMARY KEY,
     account_id TEXT NOT NULL,
@@ -278,7 +278,7 @@ CREATE TABLE link (
 ) STRICT;
 CREATE INDEX link_by_account ON link (account_id);
 
--- How far ahead of the clock a bucket of attempts is filled, in microseconds since 1970 in both databases.
+-- The level of a rate-limit bucket, as a time ahead of the clock, in microseconds since 1970 in both databases.
 CREATE TABLE attempt (
     bucket  TEXT PRIMARY KEY,
     free_us INTEGER NOT NULL
@@ -312,7 +312,7 @@ CREATE TABLE audit_head (
     seal      TEXT NOT NULL
 ) STRICT;
 
--- Places in tenants that were offered to an address and not accepted yet.
+-- Invitations to tenants that are not accepted yet.
 CREATE TABLE invitation (
     tenant_id  TEXT NOT NULL REFERENCES tenant (id),
     email      TEXT NOT NULL,
@@ -325,7 +325,7 @@ CREATE TABLE invitation (
     PRIMARY KEY (tenant_id, email)
 ) STRICT;
 
--- A user's second factor: a secret shared with an app that shows codes. last_step: the newest code that was used.
+-- A user's second factor: a secret shared with an authenticator app. last_step: the newest code that was used.
 CREATE TABLE second_factor (
     account_id   TEXT PRIMARY KEY REFERENCES account (id),
     sealed       TEXT NOT NULL,
@@ -348,7 +348,7 @@ CREATE TABLE passkey (
 ) STRICT;
 CREATE INDEX passkey_by_account ON passkey (account_id, created_at);
 
--- What devices are asked to sign: each once, within minutes.
+-- Challenges for devices to sign: each once, within minutes.
 CREATE TABLE challenge (
     id         TEXT PRIMARY KEY,
     ceremony   TEXT NOT NULL,
@@ -358,8 +358,8 @@ CREATE TABLE challenge (
 ) STRICT;
 CREATE INDEX challenge_by_end ON challenge (expires_at);
 
--- Answers that are given again when a request is sent again under the same Idempotency-Key. Sealed: an answer may hold
--- a key that is shown once. No answer yet: the first request is still at work, until its claim ends.
+-- Stored responses for requests that are sent again under the same Idempotency-Key. Encrypted, because a response may
+-- contain a key that is shown once. No response yet: the first request is in progress, until its claim ends.
 CREATE TABLE answer (
     tenant_id     TEXT NOT NULL,
     actor         TEXT NOT NULL,
@@ -372,7 +372,7 @@ CREATE TABLE answer (
 ) STRICT;
 CREATE INDEX answer_by_expiry ON answer (expires_at);
 
--- Who is told of what, what is on its way to them, and how far the events have been taken in.
+-- Subscriptions, the deliveries to them, and the position in the events.
 CREATE TABLE subscription (
     id              TEXT PRIMARY KEY,
     tenant_id       TEXT NOT NULL REFERENCES tenant (id),
@@ -391,7 +391,7 @@ CREATE TABLE subscription (
     UNIQUE (tenant_id, kind, name)
 ) STRICT;
 
--- One row for one message to one receiver, whoever makes it and however often it is sent.
+-- One row per message and receiver, for all of its attempts.
 CREATE TABLE delivery (
     id              TEXT PRIMARY KEY,
     tenant_id       TEXT NOT NULL,
@@ -413,7 +413,7 @@ CREATE TABLE delivery (
     worker          TEXT NOT NULL DEFAULT '',  -- the notifier that sends it; another takes over if it dies
     UNIQUE (subscription_id, channel, key)
 ) STRICT;
--- What a receiver gets next, however many deliveries wait for others, and however many were delivered.
+-- The next delivery of each receiver, without a scan of the deliveries of others or of delivered ones.
 CREATE INDEX delivery_next ON delivery (subscription_id, status, next_attempt_at, id)
     WHERE status IN ('pending', 'held');
 CREATE INDEX delivery_by_worker ON delivery (worker) WHERE worker <> '';
@@ -433,20 +433,20 @@ CREATE TABLE alert_state (
     PRIMARY KEY (subscription_id, trouble, subject_id)
 ) STRICT;
 
--- One row: the cursor of the last event that was taken in.
+-- One row: the cursor of the last event that was processed.
 CREATE TABLE outbox_position (
     id     INTEGER PRIMARY KEY CHECK (id = 1),
     cursor TEXT NOT NULL
 ) STRICT;
 
--- What a watch reported last, so that the next process knows what to take back.
+-- The last report of a watch, so that the next process can report a recovery.
 CREATE TABLE watch_report (
     name     TEXT PRIMARY KEY,
     reported TEXT NOT NULL
 ) STRICT;
 
--- Workflows: versions, executions and their logs, what arrives, what is to be sent, and the ticks of each partition.
--- Instants are microseconds since 1970 (..._us): they stand beside what is hashed, and only the ticker compares them.
+-- Workflows: versions, executions and their logs, arrivals, effects, and the ticks of each partition.
+-- Times are microseconds since 1970 (..._us): they are stored with hashed data, and only the ticker compares them.
 CREATE TABLE workflow_version (
     tenant_id  TEXT NOT NULL,
     name       TEXT NOT NULL,
@@ -458,7 +458,7 @@ CREATE TABLE workflow_version (
     PRIMARY KEY (tenant_id, name, version)
 ) STRICT;
 
--- One writer each: whoever leads holds the lease, and every tick compares and sets (epoch, tick).
+-- Each has one writer: the leader holds the lease, and every tick compares and swaps (epoch, tick).
 CREATE TABLE workflow_partition (
     partition      INTEGER PRIMARY KEY CHECK (partition >= 0),
     zero_us        INTEGER NOT NULL,
@@ -501,7 +501,7 @@ CREATE INDEX execution_ended ON execution (partition, ended_us) WHERE ended_us I
 -- Executions that wait for a person.
 CREATE INDEX execution_in_need ON execution (tenant_id, id) WHERE status IN ('failed', 'paused');
 
--- The executions that are ready, apart from their rows: a tick that moves one writes no other index again.
+-- Ready executions, apart from their rows: a tick that moves an execution writes no other index.
 CREATE TABLE execution_ready (
     partition    INTEGER NOT NULL,
     tick         INTEGER NOT NULL,
@@ -530,7 +530,7 @@ CREATE TABLE execution_entry (
     PRIMARY KEY (execution_id, number)
 ) STRICT;
 
--- What reached an execution. The writer of its partition numbers it when it takes it.
+-- Arrivals of an execution. The writer of its partition numbers each when it processes it.
 CREATE TABLE execution_arrival (
     execution_id TEXT NOT NULL,
     id           TEXT NOT NULL,
@@ -592,7 +592,7 @@ CREATE TABLE workflow_checkpoint (
     PRIMARY KEY (partition, sequence)
 ) STRICT;
 
--- Workflows that nobody may start any more. Their versions stay, for the executions that run and for those that ended.
+-- Archived workflows, which cannot be started. Their versions stay, for running and finished executions.
 CREATE TABLE archived_workflow (
     tenant_id   TEXT NOT NULL,
     name        TEXT NOT NULL,
@@ -600,7 +600,7 @@ CREATE TABLE archived_workflow (
     PRIMARY KEY (tenant_id, name)
 ) STRICT;
 
--- Which configuration source describes a workflow; no row: none.
+-- The configuration source that describes a workflow; no row: none.
 CREATE TABLE workflow_source (
     tenant_id TEXT NOT NULL REFERENCES tenant (id),
     name      TEXT NOT NULL,
@@ -608,13 +608,13 @@ CREATE TABLE workflow_source (
     PRIMARY KEY (tenant_id, name)
 ) STRICT;
 
--- How far the events were searched for what starts executions.
+-- The position in the events of the trigger worker.
 CREATE TABLE trigger_position (
     id     INTEGER PRIMARY KEY CHECK (id = 1),
     cursor TEXT NOT NULL
 ) STRICT;
 
--- What the planner keeps: rules and what they remember, how far it has read, who it may act for, and its sessions.
+-- Data of the planner: rules and what they remember, its position in the events, its modes, and model sessions.
 CREATE TABLE rule (
     id          TEXT PRIMARY KEY,
     tenant_id   TEXT NOT NULL REFERENCES tenant (id),
@@ -640,7 +640,7 @@ CREATE TABLE rule_state (
     PRIMARY KEY (rule_id, endpoint_id)
 ) STRICT;
 
--- Up to which event every finished run has been judged; moved only by whoever read from where it stands.
+-- The event up to which every finished run has been judged; moved by compare and swap.
 CREATE TABLE planner_cursor (
     name   TEXT PRIMARY KEY,
     cursor TEXT NOT NULL
@@ -651,7 +651,7 @@ CREATE TABLE planner_mode (
     mode  TEXT NOT NULL CHECK (mode IN ('live', 'ask', 'shadow', 'off'))
 ) STRICT;
 
--- When a model looks at an endpoint again, and who does so now.
+-- When an endpoint is due for the next model session, and which worker has leased it.
 CREATE TABLE analysis (
     endpoint_id      TEXT PRIMARY KEY REFERENCES endpoint (id) ON DELETE CASCADE,
     tenant_id        TEXT NOT NULL,
@@ -690,7 +690,7 @@ CREATE TABLE token_usage (
     PRIMARY KEY (tenant_id, month)
 ) STRICT;
 
--- What advice would do in mode `ask`, until a person decides or it expires.
+-- What advice proposed in mode `ask`, until a person decides or it expires.
 CREATE TABLE proposal (
     id          TEXT PRIMARY KEY,
     tenant_id   TEXT NOT NULL REFERENCES tenant (id),

@@ -1,2 +1,2 @@
--- What to do when an endpoint fails, as its owner wrote it down.
+-- What to do when an endpoint fails, written by its owner.
 ALTER TABLE endpoint ADD COLUMN runbook TEXT NOT NULL DEFAULT '';

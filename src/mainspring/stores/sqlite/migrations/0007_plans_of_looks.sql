@@ -1,1 +1,1 @@
--- Nothing here: the index that PostgreSQL needs narrower is never chosen by SQLite for a look.
+-- Nothing to do: SQLite never uses the index that PostgreSQL needs narrower for a look.

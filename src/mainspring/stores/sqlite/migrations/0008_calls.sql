@@ -1,4 +1,4 @@
--- Calls: endpoints with a single run that a program asked for, each by a key. Lists of endpoints leave them out.
+-- Calls: endpoints with a single run that a program requested, each by a key. Lists of endpoints leave them out.
 ALTER TABLE endpoint ADD COLUMN call_key TEXT;
 CREATE UNIQUE INDEX endpoint_by_call_key ON endpoint (tenant_id, call_key) WHERE call_key IS NOT NULL;
 CREATE INDEX endpoint_calls ON endpoint (tenant_id, id) WHERE call_key IS NOT NULL;

@@ -1,4 +1,4 @@
--- Where an endpoint that calls nothing is pinged. The token is found by its digest, and shown to editors from its seal.
+-- Ping tokens of endpoints. A token is found by its digest; editors are shown the decrypted token.
 CREATE TABLE ping_url (
     endpoint_id TEXT PRIMARY KEY REFERENCES endpoint (id) ON DELETE CASCADE,
     tenant_id   TEXT NOT NULL,
