@@ -37,7 +37,7 @@ async def _answer(scope: Scope, receive: Receive) -> Answer:
         return 405, "send POST", [(b"allow", b"POST")]
     token, _, said = scope["path"].removeprefix(CALLBACK_PATH).partition("/")
     intake: CallbackIntake = scope["app"].state.callbacks
-    if not intake.knows(token):  # before anything of a stranger is read
+    if not intake.knows(token):  # before the body of an unknown caller is read
         return 404, "not found", []
     report = read_report(said, scope["query_string"].decode("latin-1"), await read_body(scope, receive))
     if report is None:

@@ -64,7 +64,7 @@ async def _answer(scope: Scope, receive: Receive) -> Answer:
     if found is None:
         return 404, "not found", []
     kind, code = found
-    if not is_ping_token(token):  # before anything of a stranger is read
+    if not is_ping_token(token):  # before the body of an unknown caller is read
         return 404, "not found", []
     run_key = clean_text(parse_qs(scope["query_string"].decode("latin-1")).get("rid", [""])[0], RUN_KEY_MAX)
     body = await read_body(scope, receive) if scope["method"] == "POST" else None

@@ -24,7 +24,7 @@ from mainspring.operations.calendars import excluded_for
 from mainspring.operations.context import Desk
 
 EXCLUDED_MAX = timedelta(days=366)
-LOOKS_MAX = 1_500  # openings of windows that one preview looks at, some 40 us each; beyond them it ends
+LOOKS_MAX = 1_500  # openings of windows that one preview reads, some 40 us each; the preview ends there
 
 
 async def load_preview(
@@ -90,7 +90,7 @@ def upcoming(
 
 
 class _SkippingWindows:
-    """The windows that skip runs of an endpoint, asked for ever later times: each opening is looked up once."""
+    """The windows that skip runs of an endpoint, asked for later and later times: each opening is read once."""
 
     def __init__(self, endpoint: Endpoint, windows: Sequence[MaintenanceWindow], cron: CronReader) -> None:
         self._endpoint = endpoint
