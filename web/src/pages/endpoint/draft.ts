@@ -190,14 +190,18 @@ function shownValue(endpoint: Endpoint, field: KindField): string | boolean {
   return value === null || value === undefined ? "" : String(value);
 }
 
-export const labelOf = (key: string): string => `${key.charAt(0).toUpperCase()}${key.slice(1).replaceAll("_", " ")}`;
+export const labelOf = (key: string): string =>
+  key === "tls" ? "TLS" : `${key.charAt(0).toUpperCase()}${key.slice(1).replaceAll("_", " ")}`;
 
-/** The fields of its kind that have a value, as rows for people. */
+/** The fields of its kind that are set, as rows for people. */
 export const fieldRows = (endpoint: Endpoint, kind: Kind | undefined): [string, string][] =>
   describedFields(kind)
     .map((field): [string, string | boolean] => [labelOf(field.key), shownValue(endpoint, field)])
-    .filter(([, value]) => value !== "")
-    .map(([label, value]) => [label, value === true ? "yes" : value === false ? "no" : value.replaceAll("\n", ", ")]);
+    .filter(([, value]) => value !== "" && value !== "0" && value !== false)
+    .map(([label, value]) => [
+      label,
+      value === true ? "yes" : String(value).replaceAll("\n", label === "Command" ? " " : ", "),
+    ]);
 
 /** A copy has every setting but the secrets: nobody can read those. */
 export function copyOf(endpoint: Endpoint, kinds: Kind[]): Draft {
