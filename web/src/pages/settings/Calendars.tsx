@@ -111,7 +111,7 @@ function Row({ calendar, ask }: { calendar: Calendar; ask: (what: "edit" | "dele
   const detail = useQuery(calendarQuery(calendar.id));
   return (
     <Table.Tr>
-      <Table.Td className="stack-title">
+      <Table.Td className="stack-title title-cell">
         <div>
           <Text size="sm" fw={600} className="breaks">
             {calendar.name}
@@ -122,11 +122,11 @@ function Row({ calendar, ask }: { calendar: Calendar; ask: (what: "edit" | "dele
           </Text>
         </div>
       </Table.Td>
-      <Table.Td data-label="Next days">
+      <Table.Td data-label="Next days" className="words-cell">
         <div>
           {(detail.data?.upcoming ?? []).slice(0, 3).map((each) => (
             <Text key={each.day} size="xs" className="breaks">
-              {each.day} {each.label}
+              <span className="nowrap">{each.day}</span> {each.label}
             </Text>
           ))}
           {detail.data && !detail.data.upcoming.length && (
@@ -143,8 +143,13 @@ function Row({ calendar, ask }: { calendar: Calendar; ask: (what: "edit" | "dele
       </Table.Td>
       <Table.Td>
         {mayWrite && (
-          <Group gap={6} wrap="nowrap">
-            <Button size="compact-sm" variant="default" onClick={() => ask("edit")}>
+          <Group gap={6}>
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={() => ask("edit")}
+              aria-label={`Edit ${calendar.name}`}
+            >
               Edit
             </Button>
             <Button

@@ -85,7 +85,7 @@ function Row({ connection, ask }: { connection: Connection; ask: (what: What) =>
   const mayWrite = useMay("write");
   return (
     <Table.Tr>
-      <Table.Td className="stack-title" maw={420}>
+      <Table.Td className="stack-title title-cell">
         <div style={{ minWidth: 0 }}>
           <Text size="sm" fw={600} className="breaks">
             {connection.name}
