@@ -1,5 +1,5 @@
 /** Calendars: days on which endpoints run, or do not. */
-import { Button, Card, Chip, Group, Stack, Table, Text, Textarea, TextInput } from "@mantine/core";
+import { Button, Card, Chip, Group, Input, Stack, Table, Text, Textarea, TextInput } from "@mantine/core";
 import { IconCalendarOff, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -216,15 +216,21 @@ function CalendarForm({ calendar, ics, close }: { calendar?: Calendar; ics: stri
             description="Country code, or one of its parts: DE, DE-BY, US-CA"
             {...text("holidays")}
           />
-          <Chip.Group multiple value={draft.weekdays} onChange={(weekdays) => set({ weekdays: weekdays as Weekday[] })}>
-            <Group gap={6} role="group" aria-label="Weekdays">
-              {WEEKDAYS.map(([value, label]) => (
-                <Chip key={value} value={value} size="xs">
-                  {label}
-                </Chip>
-              ))}
-            </Group>
-          </Chip.Group>
+          <Input.Wrapper label="Weekdays" labelElement="div" error={fault?.of("weekdays")}>
+            <Chip.Group
+              multiple
+              value={draft.weekdays}
+              onChange={(weekdays) => set({ weekdays: weekdays as Weekday[] })}
+            >
+              <Group gap={6} role="group" aria-label="Weekdays">
+                {WEEKDAYS.map(([value, label]) => (
+                  <Chip key={value} value={value} size="xs">
+                    {label}
+                  </Chip>
+                ))}
+              </Group>
+            </Chip.Group>
+          </Input.Wrapper>
           <Textarea
             label="Dates"
             description="One in each line: 2026-12-24, or 2026-12-27..2026-12-31, and a label after it"
