@@ -20,6 +20,7 @@ REFERENCE = ROOT / "docs" / "reference"
 WRITTEN = sorted(path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if path.parent != REFERENCE)
 COMMAND_NAMES = [name for name, _ in commands()]
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+DOCUMENT = re.compile(r"^```yaml\n((?:connections|calendars|endpoints|maintenance):.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 NOT_RUN = (
     "backup",
@@ -148,6 +149,22 @@ def test_examples_of_page_run(page: Path, tmp_path: Path) -> None:
                 arguments == ["doctor"] and result.exit_code == 1 and "no scheduler is running" in result.output
             )
             assert result.exit_code == 0 or is_diagnosis, f"mainspring {' '.join(arguments)}\n{result.output}"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in WRITTEN if page.name != "configuration.md" and DOCUMENT.search(page.read_text(encoding="utf-8"))],
+    ids=by_name,
+)
+def test_documents_of_page_apply(page: Path, tmp_path: Path) -> None:
+    """Those of configuration.md are tested with their environment in tests/documents/test_docs.py."""
+    commands = "/usr/local/bin/* = *, folder /srv/backup, env BACKUP_*; /usr/bin/docker = *"
+    secrets = dict.fromkeys(("BACKUP_KEY", "BILLING_KEY", "MQ_PASSWORD"), "s3cret")
+    shell = Shell({"MAINSPRING_DATA_DIR": str(tmp_path), "MAINSPRING_COMMANDS": commands, **secrets})
+
+    for document in DOCUMENT.findall(page.read_text(encoding="utf-8")):
+        result = shell("apply", "-", stdin=document)
+        assert result.exit_code == 0, f"{document}\n{result.output}"
 
 
 def examples_of(text: str) -> list[tuple[list[str], str | None]]:

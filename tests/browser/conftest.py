@@ -69,7 +69,10 @@ def site(site_and_cookies: tuple[Site, list[Json]]) -> Site:
 
 @pytest.fixture(scope="package")
 def shown(site_and_cookies: tuple[Site, list[Json]]) -> dict[str, str]:
-    """An endpoint that has run, with a hint and a failing neighbour; a session; a workflow that waits; who is told."""
+    """An endpoint that has run, with a hint and a failing neighbour; a session; a workflow that waits; who is told.
+
+    Settings and a call have long names.
+    """
     return fill(site_and_cookies[0])
 
 
@@ -84,6 +87,13 @@ def fill(site: Site) -> dict[str, str]:
     execution = site.call("POST", "/workflows/waiting/start", {"correlation": "order-0"})["id"]
     site.call("POST", "/webhooks", {"url": f"{site.shop}/ok", "name": "shown hook"})
     site.call("POST", "/alerts", {"name": "shown alert", "to": [f"{site.shop}/ok"]})
+    window = {"name": f"window-{'w' * 90}", "start": "2090-01-31T22:00:00Z", "end": "2090-02-01T02:00:00Z"}
+    site.call("POST", "/maintenance", {**window, "description": "The hosts restart. " * 9})
+    dates = [f"2090-03-{day:02} Inventory of all stores" for day in range(1, 9)]
+    site.call("POST", "/calendars", {"name": f"days-{'w' * 90}", "dates": dates, "weekdays": ["sat", "sun"]})
+    site.call("POST", "/connections", {"name": f"door-{'w' * 90}", "base_url": f"{site.shop}/{'deep/' * 30}"})
+    key = f"key-{'w' * 90}"
+    site.call("POST", "/calls", {"calls": [{"url": f"{site.shop}/ok?{'w' * 90}", "at": "in 30d", "key": key}]})
     return {"endpoint": endpoint, "run": run, "session": session, "workflow": "waiting", "execution": execution}
 
 

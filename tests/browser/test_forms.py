@@ -113,6 +113,7 @@ def test_heartbeat_is_made_in_the_form_and_its_page_has_the_ping_url(page: Page,
     page.get_by_role("option", name="heartbeat", exact=True).click()
     page.get_by_role("textbox", name="Grace").fill("20m")
     expect(page.get_by_role("button", name="Send test call")).to_have_count(0)
+    expect(page.get_by_role("button", name="Retries")).to_have_count(0)
     page.get_by_role("button", name="Create endpoint").click()
     expect(page.get_by_role("heading", level=1, name="nightly backup")).to_be_visible()
     expect(page.get_by_role("button", name="Run now")).to_have_count(0)

@@ -50,7 +50,8 @@ each => {
     const box = each.getBoundingClientRect();
     const head = each.closest('thead');  // of a table that is shown as a list it is there for screen readers alone
     if (!box.width || (head && getComputedStyle(head).position === 'absolute')) return false;
-    if (each.matches('.mark, .mantine-Badge-root') && each.scrollWidth > each.clientWidth + 1) return true;
+    const word = each.querySelector('.mantine-Badge-label') ?? each;
+    if (each.matches('.mark, .mantine-Badge-root') && word.scrollWidth > word.clientWidth + 1) return true;
     for (let above = each.parentElement; above && above.tagName !== 'MAIN'; above = above.parentElement) {
         const cuts = !['visible', 'auto'].includes(getComputedStyle(above).overflowX);
         if (cuts && box.right > above.getBoundingClientRect().right + 1) return true;
@@ -93,7 +94,7 @@ def test_ways_of_a_workflow_pass_behind_no_step_and_nothing_is_cut_off(page: Pag
 def test_states_cells_and_controls_are_whole_at_every_width(
     page: Page, site: Site, shown: dict[str, str], width: int
 ) -> None:
-    site.add(f"{width}{'w' * 90}", f"/ok?{'long=' * 90}")
+    site.add(f"{width}{'w' * 90}", f"/ok?{'long=' * 90}", job=f"{width}{'j' * 90}")
     page.set_viewport_size({"width": width, "height": 900})
     cut: dict[str, list[object]] = {}
     for path in PAGES.values():

@@ -41,3 +41,25 @@ def test_outcome_of_a_test_call_comes_into_sight(width: int, page: Page, site: S
     page.get_by_role("button", name="Send test call").click()
 
     expect(page.get_by_role("heading", name="Test call")).to_be_in_viewport()
+
+
+def test_silent_heartbeat_says_what_it_waited_for_and_nothing_about_calls(page: Page, site: Site) -> None:
+    site.call("POST", "/endpoints", {"name": "silent", "kind": "heartbeat", "every": "5s", "grace": "1s"})
+    page.goto("/endpoints/silent")
+    expect(page.get_by_role("heading", name="Next deadline")).to_be_visible()
+    expect(page.get_by_role("button", name="If every run fails")).to_have_count(0)
+    page.get_by_role("row").filter(has_text="missed").last.get_by_role("link").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("no ping arrived within 1s")
+    expect(page.get_by_text("No worker could start")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Call")).to_have_count(0)
+    site.call("POST", "/endpoints/silent/archive")
+
+
+def test_call_that_was_not_made_says_why_once(page: Page, site: Site) -> None:
+    endpoint = site.add("beyond the guard")["id"]
+    site.call("PATCH", f"/endpoints/{endpoint}", {"url": "http://10.1.2.3/"})
+    page.goto(f"/runs/{site.run(endpoint)['id']}")
+
+    expect(page.get_by_role("alert")).to_have_count(1)
+    expect(page.get_by_role("alert")).to_contain_text("Address not allowed")

@@ -25,7 +25,7 @@ def test_unknown_call_is_refused(shell: Shell) -> None:
     refused = shell("call", "show", "nothing")
 
     assert refused.exit_code != 0
-    assert "no call 'nothing'" in refused.output
+    assert "no call 'nothing'; `mainspring call list` lists all" in refused.output
 
 
 async def test_calls_retries_and_single_runs_are_the_same_through_a_server(pair: Pair) -> None:

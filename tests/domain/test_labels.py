@@ -6,14 +6,14 @@ from pathlib import Path
 from mainspring.domain import labels
 from mainspring.domain.event import EventType
 from mainspring.domain.notify.subscription import AlertKind
-from mainspring.domain.run import NO_CALLBACK, RunStatus
+from mainspring.domain.run import NO_CALLBACK, NOT_ALLOWED, TEMPLATE, RunStatus
 from mainspring.outbound import http
 from mainspring.outbound.mail import LOST, NOT_SENT
 from mainspring.views.sentences import RULES
 
 SOURCE = Path(http.__file__).parents[1]
 CODE = re.compile(
-    r"""error_code(?:=|": )"(\w+)"|_unsent\("(\w+)"|_amended\(outcome, "(\w+)\""""
+    r"""error_code(?:=|": )"(\w+)"|_unsent\("(\w+)"|_amended\(outcome, "(\w+)\"|(?:CallFault|blocked)\(\s*"(\w+)\""""
     r"""|(?:None|status_code), "(\w+)", (?:f"sending|error\))"""
 )
 
@@ -25,7 +25,8 @@ def codes_in_use() -> set[str]:
     folders = ("outbound", "workers", "domain", "stores")
     texts = [path.read_text(encoding="utf-8") for folder in folders for path in (SOURCE / folder).rglob("*.py")]
     written = {code for text in texts for found in CODE.findall(text) for code in found if code}
-    return (listed - {"timeout", "failure"}) | written | set(http.CODES.values()) | {LOST, NOT_SENT, NO_CALLBACK}
+    named = {LOST, NOT_SENT, NO_CALLBACK, NOT_ALLOWED, TEMPLATE}
+    return (listed - {"timeout", "failure"}) | written | set(http.CODES.values()) | named
 
 
 def test_every_event_type_run_status_and_alert_kind_has_words() -> None:

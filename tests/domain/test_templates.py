@@ -200,8 +200,8 @@ def test_secret_header_is_never_a_template() -> None:
 def test_missing_field_of_the_previous_response_names_the_expression() -> None:
     action = HttpAction("https://x.test/", "POST", body="{{ previous.body.nope }}")
     assert fault_of(action) == (
-        "body: {{ previous.body.nope }} reads a field that is missing; use has() or previous.exists where it may be "
-        "missing"
+        "body: {{ previous.body.nope }} reads a field that is missing; test it first: previous.body != null && "
+        "has(previous.body.field)"
     )
     assert fault_of(action, replace(FACTS, previous=None)) == fault_of(action)  # the first run
 

@@ -139,8 +139,11 @@ class RunReporter:
             if not self._url:
                 self._url = _ask_for_url(self._options, timeout_s)
             answer = _request("POST", f"{self._url.rstrip('/')}{what}?rid={self._run_key}", timeout_s, body)
+        except _NoUrl as fault:
+            return _Fault(str(fault), is_passing=False)
         except Exception as fault:  # a ping must never be the reason for a job to fail
-            return _Fault(f"{type(fault).__name__}: {fault}", is_passing=not isinstance(fault, _NoUrl))
+            words = getattr(fault, "strerror", None) or f"{type(fault).__name__}: {fault}"
+            return _Fault(f"{words}; check that Mainspring is running, and the URL", is_passing=True)
         if answer.status < 300:
             return None
         words = answer.body[:200].decode("utf-8", "replace").strip()

@@ -18,7 +18,18 @@ from mainspring.domain.text import spelled_out
 LISTS = {
     **{
         kind: f"{kind} list"
-        for kind in ("endpoint", "job", "workflow", "execution", "webhook", "alert", "user", "tenant")
+        for kind in (
+            "endpoint",
+            "job",
+            "workflow",
+            "execution",
+            "webhook",
+            "alert",
+            "user",
+            "tenant",
+            "connection",
+            "call",
+        )
     },
     "maintenance window": "maintenance list",
     "calendar": "calendar list",

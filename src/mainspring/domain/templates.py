@@ -71,7 +71,7 @@ VARIABLES: Final = {
 }
 _NOT_TEXT: Final = frozenset({"BYTES", "DURATION", "TYPE"})
 _MISSING_IN_CEL: Final = ("Applying SELECT to non-message type", "Key not found in map")  # the library's words
-MISSING: Final = "reads a field that is missing; use has() or previous.exists where it may be missing"
+MISSING: Final = "reads a field that is missing; test it first: previous.body != null && has(previous.body.field)"
 ESCAPE: Final = 'write {{ "{{" }} for the braces themselves, or set literal to send the texts as they are'
 
 

@@ -45,7 +45,7 @@ def step_sentence(
 ) -> str:
     """One candidate or rule of a decision, as a complete sentence."""
     who = RULES.get(step.rule, step.rule)
-    at = clock(step.at) if step.at is not None else "no instant"
+    at = clock(step.at) if step.at is not None else "no time"
     if step.at is not None and step.at >= FOREVER:
         at = "no end" if step.verdict == "moved" else "no further run"
     winner = next((each for each in steps if each.verdict == "won"), None)

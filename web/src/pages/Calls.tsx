@@ -1,6 +1,6 @@
 /** Calls: URLs that are called once, now or at a time. */
 import { Badge, Button, Card, Group, Select, Stack, Table, TextInput } from "@mantine/core";
-import { IconPhoneCall, IconPlus } from "@tabler/icons-react";
+import { IconPhoneCall, IconPlus, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -58,21 +58,38 @@ export function Calls() {
       />
       {list.error && !list.data ? <Failed fault={list.error} retry={() => void list.refetch()} /> : null}
       {list.isPending ? <Pending /> : null}
-      {list.data && !items.length && (
-        <Empty icon={IconPhoneCall} title="No calls" command="mainspring call add https://example.com/ --at 'in 10m'">
-          Programs create calls through the API. A done call is deleted after its retention.
-        </Empty>
-      )}
+      {list.data &&
+        !items.length &&
+        (filters.state ? (
+          <Empty
+            icon={IconSearch}
+            title="No matches"
+            action={
+              <Button variant="default" onClick={() => set({})}>
+                Clear filters
+              </Button>
+            }
+          >
+            No call is {filters.state}.
+          </Empty>
+        ) : (
+          <Empty
+            icon={IconPhoneCall}
+            title="No calls yet"
+            command="mainspring call add https://example.com/ --at 'in 10m'"
+          >
+            Programs create calls through the API. A done call is deleted after its retention.
+          </Empty>
+        ))}
       {items.length > 0 && (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>Key</Table.Th>
+                <Table.Th>Call</Table.Th>
                 <Table.Th>State</Table.Th>
                 <Table.Th>Time</Table.Th>
                 <Table.Th>Last attempt</Table.Th>
-                <Table.Th>Target</Table.Th>
                 {mayWrite && <Table.Th>Actions</Table.Th>}
               </Table.Tr>
             </Table.Thead>
@@ -105,10 +122,15 @@ function Row({ call }: { call: Call }) {
   });
   return (
     <Table.Tr>
-      <Table.Td className="stack-title">
-        <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: call.id }} fw={600} size="sm" className="breaks">
-          {call.key}
-        </AnchorLink>
+      <Table.Td className="stack-title title-cell">
+        <div>
+          <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: call.id }} fw={600} size="sm" className="breaks">
+            {call.key}
+          </AnchorLink>
+          <div className="clip small" title={call.target}>
+            {call.target}
+          </div>
+        </div>
       </Table.Td>
       <Table.Td data-label="State">
         <Badge color={COLOR[TONES[call.status]]} tt="none">
@@ -127,13 +149,16 @@ function Row({ call }: { call: Call }) {
           <span className="quiet">none</span>
         )}
       </Table.Td>
-      <Table.Td data-label="Target">
-        <span className="mono breaks">{call.target}</span>
-      </Table.Td>
       {mayWrite && (
         <Table.Td>
           {(call.status === "waiting" || call.status === "retrying") && (
-            <Button size="compact-sm" variant="subtle" color="red" onClick={() => setAsked(true)}>
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              color="red"
+              aria-label={`Cancel call ${call.key}`}
+              onClick={() => setAsked(true)}
+            >
               Cancel call
             </Button>
           )}

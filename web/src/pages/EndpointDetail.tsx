@@ -27,7 +27,7 @@ import { useNow } from "../time/clock";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
 import { duration, took } from "../words/duration";
-import { retryWords, scheduleWords } from "../words/schedule";
+import { calendarWords, retryWords, scheduleWords } from "../words/schedule";
 import { isFailed, sourceWords } from "../words/state";
 import { fieldRows } from "./endpoint/draft";
 import { EndpointActions } from "./endpoint/EndpointActions";
@@ -70,7 +70,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
       }
       about={
         <>
-          <AnchorLink to="/endpoints" search={{ job: endpoint.job }} size="sm" underline="always">
+          <AnchorLink to="/endpoints" search={{ job: endpoint.job }} size="sm" underline="always" className="breaks">
             {endpoint.job}
           </AnchorLink>{" "}
           · {scheduleWords(endpoint)} · <span className="mono breaks">{endpoint.target}</span>
@@ -295,7 +295,7 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Card>
       <Title order={2} mb={4}>
-        Next run
+        {endpoint.kind === "heartbeat" ? "Next deadline" : "Next run"}
       </Title>
       {decision.error ? <Failed fault={decision.error} retry={() => void decision.refetch()} /> : null}
       <Text fz={22} fw={650} component="div">
@@ -330,16 +330,18 @@ const SHOWN_ELSEWHERE = new Set(["planned", "paused", "waiting", "advice", "deci
 
 function NextCard({ endpoint }: { endpoint: Endpoint }) {
   const [fails, setFails] = useState(false);
+  const isPinged = endpoint.kind === "heartbeat"; // its failures do not move deadlines
   const preview = useQuery(previewQuery(endpoint.id, fails ? Math.max(1, endpoint.failure_count) : undefined));
   return (
     <Card>
       <Group justify="space-between" mb="sm">
-        <Title order={2}>Upcoming runs</Title>
+        <Title order={2}>{isPinged ? "Upcoming deadlines" : "Upcoming runs"}</Title>
         <Button
           size="compact-xs"
           variant={fails ? "light" : "default"}
           color={fails ? "red" : undefined}
           aria-pressed={fails}
+          display={isPinged ? "none" : undefined}
           onClick={() => setFails(!fails)}
         >
           If every run fails
@@ -460,20 +462,20 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
               <Code className="breaks">{endpoint.condition}</Code>
             ) : endpoint.accept_codes?.length ? (
               endpoint.accept_codes.join(", ")
-            ) : endpoint.kind === "http" ? (
-              "any 2xx"
             ) : (
-              "the call works"
+              ({ http: "any 2xx", heartbeat: "a ping that reports success" }[endpoint.kind] ?? "the call works")
             ),
           ],
           [
             "After failures",
-            { monitor: "back off up to one hour", none: "keep the interval" }[endpoint.backoff] ??
-              "double the interval, up to 32 times",
+            { monitor: "back off up to one hour", none: "keep the interval" }[
+              endpoint.kind === "heartbeat" ? "none" : endpoint.backoff
+            ] ?? "double the interval, up to 32 times",
           ],
           ["Retries", retryWords(endpoint)],
           ["Missed runs", endpoint.misfire.replace("_", " ")],
-          ["Connection", endpoint.connection || "none"],
+          ["Calendars", calendarWords(endpoint)],
+          ...(endpoint.kind === "http" ? [["Connection", endpoint.connection || "none"] as [string, string]] : []),
           [
             "Runbook",
             endpoint.runbook ? (
@@ -484,10 +486,7 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
               "none"
             ),
           ],
-          [
-            "Managed by",
-            endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "hand, here or by command",
-          ],
+          ["Managed by", endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "manual"],
           ["Changed", <When at={endpoint.updated_at} />],
           ["ID", <span className="mono">{endpoint.id}</span>],
         ]}

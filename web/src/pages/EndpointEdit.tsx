@@ -226,11 +226,13 @@ function Form({ title, start: given, kinds, saved, isCopy }: FormProps) {
                       data-field="url"
                     />
                   </Group>
-                  <ConnectionInput
-                    value={draft.connection}
-                    set={(connection) => set({ connection })}
-                    error={of("connection")}
-                  />
+                  {draft.kind === "http" && (
+                    <ConnectionInput
+                      value={draft.connection}
+                      set={(connection) => set({ connection })}
+                      error={of("connection")}
+                    />
+                  )}
                   <TextInput
                     label="Description"
                     {...text("description")}

@@ -110,7 +110,7 @@ export function Endpoints() {
               )
             }
           >
-            An endpoint is a URL and a schedule.
+            An endpoint is a call, for example of a URL, and its schedule.
           </Empty>
         ))}
       {found.length > 0 && <Total total={list.data?.pages[0]?.total} one="endpoint" many="endpoints" />}

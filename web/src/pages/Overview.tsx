@@ -50,7 +50,7 @@ export function Overview() {
           }
           command="mainspring endpoint add hello --url https://example.com/ --every 30s"
         >
-          An endpoint is a URL and a schedule. Create one here or on the command line.
+          An endpoint is a call, for example of a URL, and its schedule. Create one here or on the command line.
         </Empty>
       </Page>
     );

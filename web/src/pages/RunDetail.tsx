@@ -36,20 +36,29 @@ function Shown({ run }: { run: RunInFull }) {
   const endpoint = useQuery({ ...endpointQuery(run.endpoint_id), retry: false });
   const isAsked = ["manual", "test"].includes(run.trigger);
   const isFailed = runTone(run.status) === "bad"; // then what came back is what people came for
+  const kind = endpoint.data?.kind ?? "http";
+  const isPinged = kind === "heartbeat"; // and calls nothing
   const answered = (
     <Card>
       <Title order={2} mb="sm">
-        Response
+        {kind === "http" ? "Response" : "Result"}
       </Title>
       {run.body ? (
         <BodyViewer body={run.body} runId={run.id} />
       ) : (
         <Text size="sm" c="dimmed">
-          No body stored: the response had none, or it was removed after its retention period.
+          {run.status === "running"
+            ? "Not received yet."
+            : "No body stored: there was none, or it was removed after its retention period."}
         </Text>
       )}
       {run.tls && <Headers title="Certificate" headers={certificateRows(run.tls)} />}
-      {run.headers.length > 0 && <Headers title="Headers" headers={run.headers as [string, string][]} />}
+      {run.headers.length > 0 && (
+        <Headers
+          title={kind === "command" ? "Standard error" : "Headers"}
+          headers={run.headers as [string, string][]}
+        />
+      )}
     </Card>
   );
   return (
@@ -85,7 +94,11 @@ function Shown({ run }: { run: RunInFull }) {
       }
     >
       {run.error && (
-        <Alert color="red" icon={<IconAlertTriangle />} title={errorTitle(run.error_code)}>
+        <Alert
+          color={run.status === "success" ? "orange" : "red"}
+          icon={<IconAlertTriangle />}
+          title={errorTitle(run.error_code)}
+        >
           <Text size="sm" className="breaks">
             {run.error}
           </Text>
@@ -97,23 +110,25 @@ function Shown({ run }: { run: RunInFull }) {
         <Grid.Col span={{ base: 12, lg: 7 }}>
           <Stack>
             {isFailed && answered}
-            <Card>
-              <Title order={2} mb="sm">
-                Timing
-              </Title>
-              {run.phases ? (
-                <Waterfall phases={run.phases} />
-              ) : (
-                <Text size="sm" c="dimmed">
-                  {run.status === "running"
-                    ? "Still running."
-                    : run.status_code === null
-                      ? "No call was made."
-                      : "Not measured."}
-                </Text>
-              )}
-            </Card>
-            {endpoint.data && <Request endpoint={endpoint.data} run={run} />}
+            {!isPinged && (
+              <Card>
+                <Title order={2} mb="sm">
+                  Timing
+                </Title>
+                {run.phases ? (
+                  <Waterfall phases={run.phases} />
+                ) : (
+                  <Text size="sm" c="dimmed">
+                    {run.status === "running"
+                      ? "Still running."
+                      : run.status_code === null
+                        ? "No call was made."
+                        : "Not measured."}
+                  </Text>
+                )}
+              </Card>
+            )}
+            {endpoint.data && !isPinged && <Request endpoint={endpoint.data} run={run} />}
             {!isFailed && answered}
           </Stack>
         </Grid.Col>
@@ -190,7 +205,7 @@ function Neighbour({
   );
 }
 
-/** Slots that did not become an ordinary result say why, and what happened instead. */
+/** Slots that did not become an ordinary result say why, and what happened instead, beside what `error` says. */
 function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefined }) {
   const later = around?.attempts.find((each) => each.attempt > run.attempt);
   const instead = later ? (
@@ -203,7 +218,7 @@ function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefine
       .
     </>
   ) : null;
-  if (run.status === "missed") {
+  if (run.status === "missed" && run.missed_count > 0) {
     return (
       <Alert
         color="gray"
@@ -231,10 +246,8 @@ function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefine
     );
   if (run.status === "retried")
     return (
-      <Alert color="yellow" title="Failed and retried">
-        <Text size="sm">
-          {run.error ? `${run.error}. ` : ""}The failure does not count, because it was not the last attempt.{instead}
-        </Text>
+      <Alert color="orange" title="Failed and retried">
+        <Text size="sm">The failure does not count, because it was not the last attempt.{instead}</Text>
       </Alert>
     );
   if (run.status === "unknown")
@@ -245,12 +258,6 @@ function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefine
         </Text>
       </Alert>
     );
-  if (run.status === "blocked")
-    return (
-      <Alert color="orange" title="Request not sent">
-        <Text size="sm">The address is not allowed, or a key or secret that the request needs is missing.</Text>
-      </Alert>
-    );
   return null;
 }
 
@@ -259,7 +266,7 @@ function Request({ endpoint, run }: { endpoint: Endpoint; run: RunInFull }) {
   return (
     <Card>
       <Title order={2} mb={4}>
-        Request
+        {endpoint.kind === "http" ? "Request" : "Call"}
       </Title>
       {!isSame && (
         <Text size="xs" c="dimmed" mb={4}>
@@ -271,6 +278,9 @@ function Request({ endpoint, run }: { endpoint: Endpoint; run: RunInFull }) {
       </Text>
       {endpoint.headers.length > 0 && (
         <Headers title="Headers" headers={endpoint.headers.map((each) => [each.name, each.value])} />
+      )}
+      {endpoint.environment.length > 0 && (
+        <Headers title="Variables" headers={endpoint.environment.map((each) => [each.name, each.value])} />
       )}
       {endpoint.body && (
         <pre className="raw" tabIndex={0} aria-label="Request body" style={{ marginTop: 8 }}>
@@ -318,7 +328,7 @@ function Attempts({ run, attempts }: { run: RunInFull; attempts: Neighbours["att
         {attempts.map((each) => (
           <Group key={each.id} justify="space-between" gap="xs">
             <Group gap="xs">
-              <Text size="sm" w={70}>
+              <Text size="sm" miw={70} className="nowrap">
                 Attempt {each.attempt}
               </Text>
               <RunStatus status={each.status} code={each.status_code} />

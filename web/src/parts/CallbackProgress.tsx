@@ -7,7 +7,7 @@ import { When } from "../time/When";
 export function CallbackProgress({ callback }: { callback: CallbackShown }) {
   const { percent, text } = callback;
   return (
-    <Alert color="blue" role="note" icon={<IconHourglass />} title="Waiting for the callback">
+    <Alert color="cyan" role="note" icon={<IconHourglass />} title="Waiting for the callback">
       <Text size="sm">
         The target accepted the call <When at={callback.since_at} />. Without a report, the run times out{" "}
         <When at={callback.until_at} />.

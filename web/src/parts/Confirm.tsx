@@ -10,13 +10,14 @@ type Props = {
   verb: string;
   onConfirm: () => void;
   busy?: boolean;
+  disabled?: boolean;
   danger?: boolean;
   typed?: string;
   cancel?: string;
 };
 
 export function Confirm(props: Props) {
-  const { opened, onClose, title, children, verb, onConfirm, busy, danger, typed, cancel = "Cancel" } = props;
+  const { opened, onClose, title, children, verb, onConfirm, busy, disabled, danger, typed, cancel = "Cancel" } = props;
   const [text, setText] = useState("");
   return (
     <Modal opened={opened} onClose={onClose} title={title}>
@@ -39,7 +40,7 @@ export function Confirm(props: Props) {
           <Button
             color={danger ? "red" : undefined}
             loading={busy}
-            disabled={!!typed && text !== typed}
+            disabled={disabled || (!!typed && text !== typed)}
             onClick={onConfirm}
             data-autofocus={typed ? undefined : true}
           >

@@ -129,7 +129,7 @@ export function Empty({ icon: Icon, title, children, action, command, isPage }: 
 
 export function Command({ text }: { text: string }) {
   return (
-    <Group gap="xs" wrap="nowrap" maw="100%" justify="center">
+    <Group gap="xs" wrap="nowrap" maw="100%">
       <Code
         block
         style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere", textAlign: "left", minWidth: 0 }}

@@ -39,7 +39,7 @@ export function Trail({ steps, fromMs }: { steps: Step[]; fromMs: number }) {
                 </Text>
               </Group>
               <Text size="sm" component="span">
-                <When at={step.at} none="no instant" />
+                <When at={step.at} none="no time" />
               </Text>
             </Group>
             {step.at && (

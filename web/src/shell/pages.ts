@@ -20,7 +20,7 @@ export const PAGES = [
     key: "g o",
     about: "Running, failing and upcoming runs",
   },
-  { to: "/endpoints", label: "Endpoints", icon: IconApi, key: "g e", about: "URLs and their schedules" },
+  { to: "/endpoints", label: "Endpoints", icon: IconApi, key: "g e", about: "What is called or expected, and when" },
   { to: "/calls", label: "Calls", icon: IconPhoneCall, key: "g c", about: "URLs that are called once" },
   { to: "/jobs", label: "Jobs", icon: IconStack2, key: "g j", about: "Groups of endpoints" },
   { to: "/runs", label: "Runs", icon: IconHistory, key: "g r", about: "Run history" },
@@ -46,6 +46,6 @@ export const PAGES = [
     label: "Settings",
     icon: IconSettings,
     key: "g s",
-    about: "Alerts, webhooks, connections, keys, members, usage, appearance",
+    about: "Alerts, webhooks, maintenance, calendars, connections, keys, members, usage, appearance",
   },
 ] as const;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clockChange, retryWords, scheduleWords } from "./schedule";
+import { calendarWords, clockChange, retryWords, scheduleWords } from "./schedule";
 
 const nightly = { cron: "30 2 * * *", interval_ms: null, timezone: "Europe/Berlin", schedule: "at 02:30" };
 const at = (text: string) => Date.parse(text);
@@ -38,4 +38,14 @@ test("retries are said in the order in which they are made", () => {
   expect(retryWords({ retry, confirm: "3 within 20s" })).toBe(
     "confirm 3 within 20s, then 3 attempts, the second after 5m",
   );
+});
+
+test("calendars are said with what happens to runs on other days", () => {
+  const payroll = { except_calendar: "closed", only_calendar: "", shift: "previous_business_day", cron: "0 9 25 * *" };
+
+  expect(calendarWords(payroll)).toBe("not on days of closed; moved to the previous allowed day");
+  expect(calendarWords({ ...payroll, only_calendar: "open", shift: "skip" })).toBe(
+    "only on days of open, not on days of closed; excluded runs skipped",
+  );
+  expect(calendarWords({ ...payroll, except_calendar: "" })).toBe("none");
 });

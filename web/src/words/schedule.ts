@@ -28,6 +28,22 @@ export function retryWords({ retry, confirm }: Retried): string {
   return [...confirmed, ...retried].join(", then ") || "none";
 }
 
+type Calendars = { except_calendar: string; only_calendar: string; shift: string; cron: string | null };
+const SHIFTS: Record<string, string> = {
+  next_business_day: "moved to the next allowed day",
+  previous_business_day: "moved to the previous allowed day",
+};
+
+/** On which days it runs, and what happens to times on other days. */
+export function calendarWords({ except_calendar, only_calendar, shift, cron }: Calendars): string {
+  const days = [
+    only_calendar && `only on days of ${only_calendar}`,
+    except_calendar && `not on days of ${except_calendar}`,
+  ];
+  const words = days.filter(Boolean).join(", ");
+  return words ? [words, (cron && SHIFTS[shift]) || "excluded runs skipped"].join("; ") : "none";
+}
+
 const DAY_MS = 86_400_000;
 const AHEAD_DAYS = 7;
 const zones = new Map<string, Intl.DateTimeFormat>();

@@ -5,6 +5,7 @@ name is resolved here, so an answer that changes between two lookups gains nothi
 """
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import Callable, Iterable
@@ -72,7 +73,8 @@ class Dialer:
             progress.mark("connect_us")
             return connected
         assert last is not None
-        raise CallFault("connect", f"could not connect to {host}:{port}: {last.strerror or 'timed out'}")
+        why = os.strerror(last.errno).lower() if last.errno else "timed out"  # `strerror` is asyncio's own here
+        raise CallFault("connect", f"could not connect to {host}:{port}: {why}")
 
 
 TRY_S = 3.0  # for one of several addresses; the last one gets the rest of the deadline

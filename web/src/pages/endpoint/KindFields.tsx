@@ -74,7 +74,17 @@ function KindControl({ field, value, put, error }: ControlProps) {
   }
   if (["texts", "choices", "numbers"].includes(field.type)) {
     const description = `${field.about} One in each line.`;
-    return <Textarea {...shared} description={description} autosize value={text} onChange={onChange} styles={MONO} />;
+    return (
+      <Textarea
+        {...shared}
+        required={field.required}
+        description={description}
+        autosize
+        value={text}
+        onChange={onChange}
+        styles={MONO}
+      />
+    );
   }
   return (
     <TextInput

@@ -17,7 +17,7 @@ import {
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import type { Kind } from "../../api/types";
 import { CalendarInput } from "../../parts/CalendarInput";
-import { type Draft, type Field, type HeaderDraft, hasShift, sendsBody } from "./draft";
+import { type Draft, type Field, type HeaderDraft, hasShift, isCalled, sendsBody } from "./draft";
 import { KindFields } from "./KindFields";
 
 export const MONO = { input: { fontFamily: "var(--mantine-font-family-monospace)" } };
@@ -197,12 +197,14 @@ export function Sections({ draft, kind, set, text, of, opened, setOpened }: Prop
           </Stack>
         </Accordion.Panel>
       </Accordion.Item>
-      <Accordion.Item value="retry">
-        <Accordion.Control>Retries</Accordion.Control>
-        <Accordion.Panel>
-          <Retries draft={draft} set={set} text={text} of={of} />
-        </Accordion.Panel>
-      </Accordion.Item>
+      {isCalled(draft) && (
+        <Accordion.Item value="retry">
+          <Accordion.Control>Retries</Accordion.Control>
+          <Accordion.Panel>
+            <Retries draft={draft} set={set} text={text} of={of} />
+          </Accordion.Panel>
+        </Accordion.Item>
+      )}
       {draft.timing !== "once" && (
         <Accordion.Item value="calendars">
           <Accordion.Control>Calendars</Accordion.Control>

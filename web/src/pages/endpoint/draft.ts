@@ -113,6 +113,9 @@ const SENDS_BODY: Record<Method, boolean> = {
 export const METHODS = Object.keys(SENDS_BODY) as Method[];
 export const sendsBody = (draft: Draft): boolean => draft.kind !== "http" || SENDS_BODY[draft.method];
 
+/** A heartbeat is not called, so nothing of it can be retried. */
+export const isCalled = (draft: Draft): boolean => draft.kind !== "heartbeat";
+
 const written = (ms: number | null): string => (ms === null ? "" : duration(ms));
 
 /** The fields of a kind that the form draws from their description: all that it does not know by name. */
@@ -190,14 +193,18 @@ function shownValue(endpoint: Endpoint, field: KindField): string | boolean {
   return value === null || value === undefined ? "" : String(value);
 }
 
-export const labelOf = (key: string): string => `${key.charAt(0).toUpperCase()}${key.slice(1).replaceAll("_", " ")}`;
+export const labelOf = (key: string): string =>
+  key === "tls" ? "TLS" : `${key.charAt(0).toUpperCase()}${key.slice(1).replaceAll("_", " ")}`;
 
-/** The fields of its kind that have a value, as rows for people. */
+/** The fields of its kind that are set, as rows for people. */
 export const fieldRows = (endpoint: Endpoint, kind: Kind | undefined): [string, string][] =>
   describedFields(kind)
     .map((field): [string, string | boolean] => [labelOf(field.key), shownValue(endpoint, field)])
-    .filter(([, value]) => value !== "")
-    .map(([label, value]) => [label, value === true ? "yes" : value === false ? "no" : value.replaceAll("\n", ", ")]);
+    .filter(([, value]) => value !== "" && value !== "0" && value !== false)
+    .map(([label, value]) => [
+      label,
+      value === true ? "yes" : String(value).replaceAll("\n", label === "Command" ? " " : ", "),
+    ]);
 
 /** A copy has every setting but the secrets: nobody can read those. */
 export function copyOf(endpoint: Endpoint, kinds: Kind[]): Draft {
@@ -275,7 +282,7 @@ const SENT: { [Name in Field]?: (draft: Draft) => unknown } = {
   on_lost_worker: (draft) => draft.onLostWorker,
   advice: (draft) => draft.advice,
   retry: (draft) =>
-    draft.retryAttempts.trim() === "1"
+    draft.retryAttempts.trim() === "1" || !isCalled(draft)
       ? null
       : {
           attempts: whole(draft.retryAttempts),
@@ -284,7 +291,7 @@ const SENT: { [Name in Field]?: (draft: Draft) => unknown } = {
           max_delay: orNull(draft.retryMaxDelay),
           on: draft.retryOn,
         },
-  confirm: (draft) => orNull(draft.confirm),
+  confirm: (draft) => (isCalled(draft) ? orNull(draft.confirm) : null),
   except: (draft) => (draft.timing === "once" ? null : orNull(draft.except)),
   only: (draft) => (draft.timing === "once" ? null : orNull(draft.only)),
   shift: (draft) => (hasShift(draft) ? draft.shift : null),

@@ -1,5 +1,5 @@
 /** Calendars: days on which endpoints run, or do not. */
-import { Button, Card, Chip, Group, Stack, Table, Text, Textarea, TextInput } from "@mantine/core";
+import { Button, Card, Chip, Group, Input, Stack, Table, Text, Textarea, TextInput } from "@mantine/core";
 import { IconCalendarOff, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -111,7 +111,7 @@ function Row({ calendar, ask }: { calendar: Calendar; ask: (what: "edit" | "dele
   const detail = useQuery(calendarQuery(calendar.id));
   return (
     <Table.Tr>
-      <Table.Td className="stack-title">
+      <Table.Td className="stack-title title-cell">
         <div>
           <Text size="sm" fw={600} className="breaks">
             {calendar.name}
@@ -122,11 +122,11 @@ function Row({ calendar, ask }: { calendar: Calendar; ask: (what: "edit" | "dele
           </Text>
         </div>
       </Table.Td>
-      <Table.Td data-label="Next days">
+      <Table.Td data-label="Next days" className="words-cell">
         <div>
           {(detail.data?.upcoming ?? []).slice(0, 3).map((each) => (
             <Text key={each.day} size="xs" className="breaks">
-              {each.day} {each.label}
+              <span className="nowrap">{each.day}</span> {each.label}
             </Text>
           ))}
           {detail.data && !detail.data.upcoming.length && (
@@ -143,8 +143,13 @@ function Row({ calendar, ask }: { calendar: Calendar; ask: (what: "edit" | "dele
       </Table.Td>
       <Table.Td>
         {mayWrite && (
-          <Group gap={6} wrap="nowrap">
-            <Button size="compact-sm" variant="default" onClick={() => ask("edit")}>
+          <Group gap={6}>
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={() => ask("edit")}
+              aria-label={`Edit ${calendar.name}`}
+            >
               Edit
             </Button>
             <Button
@@ -211,15 +216,21 @@ function CalendarForm({ calendar, ics, close }: { calendar?: Calendar; ics: stri
             description="Country code, or one of its parts: DE, DE-BY, US-CA"
             {...text("holidays")}
           />
-          <Chip.Group multiple value={draft.weekdays} onChange={(weekdays) => set({ weekdays: weekdays as Weekday[] })}>
-            <Group gap={6} role="group" aria-label="Weekdays">
-              {WEEKDAYS.map(([value, label]) => (
-                <Chip key={value} value={value} size="xs">
-                  {label}
-                </Chip>
-              ))}
-            </Group>
-          </Chip.Group>
+          <Input.Wrapper label="Weekdays" labelElement="div" error={fault?.of("weekdays")}>
+            <Chip.Group
+              multiple
+              value={draft.weekdays}
+              onChange={(weekdays) => set({ weekdays: weekdays as Weekday[] })}
+            >
+              <Group gap={6} role="group" aria-label="Weekdays">
+                {WEEKDAYS.map(([value, label]) => (
+                  <Chip key={value} value={value} size="xs">
+                    {label}
+                  </Chip>
+                ))}
+              </Group>
+            </Chip.Group>
+          </Input.Wrapper>
           <Textarea
             label="Dates"
             description="One in each line: 2026-12-24, or 2026-12-27..2026-12-31, and a label after it"

@@ -31,8 +31,8 @@ export function Configuration() {
           Export
         </Title>
         <Text size="sm" c="dimmed" mb="sm">
-          All jobs, endpoints, rules, alerts, webhooks and workflows as YAML. Secrets are not exported; the file marks
-          where they belong.
+          All jobs, endpoints, rules, connections, calendars, maintenance windows, alerts, webhooks and workflows as
+          YAML. Secrets are not exported; the file marks where they belong.
         </Text>
         <Group>
           <Button
@@ -141,7 +141,7 @@ function Apply() {
           .map((each) => `${each.kind} ${each.name}`)
           .join(", ")}
         {losses.length > SHOWN ? ` and ${losses.length - SHOWN} more` : ""}. Endpoints, jobs and workflows are archived
-        with their history; rules, alerts and webhooks are deleted.
+        with their history; all others are deleted.
       </Confirm>
     </Card>
   );

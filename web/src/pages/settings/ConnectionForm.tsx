@@ -48,6 +48,7 @@ const LABELS: Record<Name, string> = {
   proxy: "Proxy",
 };
 const NAMES = Object.keys(LABELS) as Name[];
+const OPTIONAL: Name[] = ["scope", "audience"];
 const SHARED: Name[] = ["base_url", "description", "ca", "client_certificate", "client_key", "proxy"];
 
 function draftOf(connection?: Connection): Draft {
@@ -121,9 +122,20 @@ export function ConnectionForm({ connection, close }: { connection?: Connection;
           />
           {kind?.fields.map((field) =>
             field === "secret" ? (
-              <PasswordInput key={field} {...text(field)} autoComplete="off" description={stored(draft.secret)} />
+              <PasswordInput
+                key={field}
+                {...text(field)}
+                required
+                autoComplete="off"
+                description={stored(draft.secret)}
+              />
             ) : (
-              <TextInput key={field} {...text(field)} placeholder={field === "header" ? "Authorization" : undefined} />
+              <TextInput
+                key={field}
+                {...text(field)}
+                required={!OPTIONAL.includes(field)}
+                placeholder={field === "header" ? "Authorization" : undefined}
+              />
             ),
           )}
           <NativeSelect
@@ -140,7 +152,7 @@ export function ConnectionForm({ connection, close }: { connection?: Connection;
             autosize
             minRows={2}
             maxRows={6}
-            className="mono"
+            classNames={{ input: "mono" }}
             description="PEM; empty: the system's"
           />
           <Textarea
@@ -148,7 +160,7 @@ export function ConnectionForm({ connection, close }: { connection?: Connection;
             autosize
             minRows={2}
             maxRows={6}
-            className="mono"
+            classNames={{ input: "mono" }}
             description="PEM"
           />
           {draft.client_certificate && (
@@ -157,7 +169,7 @@ export function ConnectionForm({ connection, close }: { connection?: Connection;
               autosize
               minRows={2}
               maxRows={6}
-              className="mono"
+              classNames={{ input: "mono" }}
               description={stored(draft.client_key) ?? "PEM"}
             />
           )}

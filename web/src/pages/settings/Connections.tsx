@@ -85,7 +85,7 @@ function Row({ connection, ask }: { connection: Connection; ask: (what: What) =>
   const mayWrite = useMay("write");
   return (
     <Table.Tr>
-      <Table.Td className="stack-title" maw={420}>
+      <Table.Td className="stack-title title-cell">
         <div style={{ minWidth: 0 }}>
           <Text size="sm" fw={600} className="breaks">
             {connection.name}
@@ -167,6 +167,7 @@ function DeleteConnection({ connection, close }: { connection: Connection; close
       verb="Delete"
       danger
       busy={remove.isPending}
+      disabled={users.length > 0}
       onConfirm={() => remove.mutate(undefined)}
     >
       {users.length
@@ -223,7 +224,7 @@ function Result({ of }: { of: ConnectionTest }) {
       {certificate && (
         <Text size="xs" className="breaks">
           Certificate of {certificate.subject}, issued by {certificate.issuer}
-          {certificate.days_left === null ? "" : `, expires in ${certificate.days_left} days`}
+          {certificate.days_left === null ? "" : `, days left: ${certificate.days_left}`}
         </Text>
       )}
     </Box>

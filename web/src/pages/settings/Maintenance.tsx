@@ -26,9 +26,10 @@ import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useAction } from "../../parts/useAction";
 import { When } from "../../time/When";
 import { duration } from "../../words/duration";
+import { COLOR } from "../../words/state";
 
 type Asked = { what: "edit" | "delete"; window: MaintenanceWindow } | { what: "new" } | null;
-const COLORS = { open: "yellow", upcoming: "blue", over: "gray" } as const;
+const TONES = { open: "warn", upcoming: "calm", over: "idle" } as const;
 
 export function Maintenance() {
   const windows = useQuery(maintenanceQuery);
@@ -73,8 +74,7 @@ export function Maintenance() {
               <Table.Tr>
                 <Table.Th>Window</Table.Th>
                 <Table.Th>State</Table.Th>
-                <Table.Th>Opens</Table.Th>
-                <Table.Th>Closes</Table.Th>
+                <Table.Th>Time</Table.Th>
                 <Table.Th>Runs</Table.Th>
                 <Table.Th>Actions</Table.Th>
               </Table.Tr>
@@ -117,7 +117,7 @@ function Row({ window, ask }: { window: MaintenanceWindow; ask: (what: "edit" | 
       : "every endpoint";
   return (
     <Table.Tr>
-      <Table.Td className="stack-title">
+      <Table.Td className="stack-title title-cell">
         <div>
           <Text size="sm" fw={600} className="breaks">
             {window.name}
@@ -129,26 +129,23 @@ function Row({ window, ask }: { window: MaintenanceWindow; ask: (what: "edit" | 
         </div>
       </Table.Td>
       <Table.Td data-label="State">
-        <Badge color={COLORS[window.state]} tt="none">
+        <Badge color={COLOR[TONES[window.state]]} tt="none">
           {window.state}
         </Badge>
       </Table.Td>
-      <Table.Td data-label="Opens">
+      <Table.Td data-label="Time" className="words-cell">
         <div>
-          <When at={window.opens_at} />
+          {window.state === "upcoming" && (
+            <div>
+              opens <When at={window.opens_at} />
+            </div>
+          )}
+          <div>
+            {window.state === "over" ? "closed" : "closes"} <When at={window.closes_at} />
+          </div>
           {window.cron && (
             <Text size="xs" c="dimmed" className="breaks">
-              {window.cron} {window.timezone}
-            </Text>
-          )}
-        </div>
-      </Table.Td>
-      <Table.Td data-label="Closes">
-        <div>
-          <When at={window.closes_at} />
-          {window.duration_ms !== null && (
-            <Text size="xs" c="dimmed">
-              after {duration(window.duration_ms)}
+              {window.cron} {window.timezone}, {duration(window.duration_ms ?? 0)}
             </Text>
           )}
         </div>
@@ -156,8 +153,8 @@ function Row({ window, ask }: { window: MaintenanceWindow; ask: (what: "edit" | 
       <Table.Td data-label="Runs">{window.runs === "skip" ? "skipped" : "continue"}</Table.Td>
       <Table.Td>
         {mayWrite && (
-          <Group gap={6} wrap="nowrap">
-            <Button size="compact-sm" variant="default" onClick={() => ask("edit")}>
+          <Group gap={6}>
+            <Button size="compact-sm" variant="default" onClick={() => ask("edit")} aria-label={`Edit ${window.name}`}>
               Edit
             </Button>
             <Button
