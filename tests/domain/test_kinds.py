@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 from tests.stores.world import an_endpoint
 
-from mainspring.domain.config_field import describe
 from mainspring.domain.definition import check_config, config_of
 from mainspring.domain.endpoint import (
     CONFIG_FIELDS,
@@ -136,7 +135,7 @@ def test_kinds_describe_every_field_and_share_inputs_of_one_meaning() -> None:
     for kind in KINDS:
         assert kind.about.endswith(".")
         assert [fact.name for fact in kind.facts if not fact.about.endswith(".")] == []
-        described = {field.name for field in describe(kind.action)}
+        described = {field.name for field in kind.fields}
         assert {"timeout_ms", "body_cap", "condition"} <= described
         assert set(kind.action.__struct_fields__) - described <= {"query", "templated"}
         assert set(kind.searched) <= described
