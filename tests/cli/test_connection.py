@@ -46,7 +46,7 @@ def test_endpoint_uses_a_path_and_the_connection_in_use_stays(shell: Shell) -> N
 def test_refusals_name_the_way_out(shell: Shell) -> None:
     shell.ok(*ADD, "s3cret")
 
-    assert "give it again, or keep the origin" in shell.refused(
+    assert "give it again, or keep auth and the origins" in shell.refused(
         "connection", "edit", "billing", "--base-url", "https://evil.example.com/"
     )
     assert "proxy 'corp' is not one that the operator allows" in shell.refused(
