@@ -15,6 +15,7 @@ VIEW_CHARSETS = ("utf-8", "us-ascii", "iso-8859-1", "latin-1", "windows-1252", "
 
 _CHARSET = re.compile(r"charset\s*=\s*\"?([a-z0-9._-]{1,40})", re.IGNORECASE)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # category Cc without NUL, tab and line breaks
 # C0 and C1 controls except tab and newline; soft hyphen; bidi marks and overrides; zero-width and invisible characters;
 # line separators other than newline; variation and tag characters that can carry hidden text.
 _ACTING = re.compile(
@@ -32,18 +33,17 @@ def check_text(text: str, field: str, most: int, *, is_payload: bool = False) ->
         raise InvalidInput(
             f"{field} has {len(text):,} characters; at most {most:,} are kept, shorten it", field=field, value=len(text)
         )
-    if "\x00" in text or any(0xD800 <= ord(character) <= 0xDFFF for character in text):
+    if _UNSTORABLE.search(text):
         raise InvalidInput(
             f"{field} contains a NUL or half a surrogate pair; these are not text, remove them", field=field
         )
     if is_payload:
         return text
-    for character in text:
-        if character not in "\n\r\t" and unicodedata.category(character) == "Cc":
-            raise InvalidInput(
-                f"{field} contains a control character (U+{ord(character):04X}); it is text for people: remove it",
-                field=field,
-            )
+    if (found := _CONTROL.search(text)) is not None:
+        raise InvalidInput(
+            f"{field} contains a control character (U+{ord(found[0]):04X}); it is text for people: remove it",
+            field=field,
+        )
     return unicodedata.normalize("NFC", text)
 
 
